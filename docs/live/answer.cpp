@@ -3,6 +3,7 @@
 #include <string>
 
 #include "live.h"
+#include "playground.h"
 
 namespace {
 
@@ -15,6 +16,7 @@ Json computed(const Json& request) {
   if (what == "expression") return live::expression(request);
   if (what == "depth") return live::depth(request);
   if (what == "norms") return live::norms();
+  if (what == "playground") return playground::answer(request);
   if (what == "drift") {
     if (request.contains("optimizer")) drift = std::make_unique<live::Drift>(request);
     if (!drift) throw std::invalid_argument("drift: the first request names an optimizer");
@@ -30,7 +32,8 @@ extern "C" const char* answer(const char* request) {
   try {
     text = computed(Json::parse(request)).dump();
   } catch (const std::exception& error) {
-    text = Json{{"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text = Json{{"error", playground::words(error)}}.dump(-1, ' ', false,
+                                                          Json::error_handler_t::replace);
   }
   return text.c_str();
 }

@@ -57,6 +57,6 @@ class Drift {
 }  // namespace live
 
 /// The answer to a request of a page, which names what to "compute": row, expression, depth, norms,
-/// or drift, whose first request begins a run and whose others, with "steps" alone, continue
-/// it. {"error": why} if it makes no sense. Valid until the next call.
+/// playground (playground.h), or drift, whose first request begins a run and whose others, with
+/// "steps" alone, continue it. {"error": why} if it makes no sense. Valid until the next call.
 extern "C" const char* answer(const char* request);

@@ -19,6 +19,7 @@ import subprocess
 from reference import JUMP, ROOT, SITE, write_reference
 
 LIVE = ROOT / "docs/live"
+PLAYGROUND = pathlib.Path("playground.html")
 REPORTS = pathlib.Path("lab/reports")  # where the pages of ./dev lab --report go
 DOCS = [pathlib.Path("docs"), pathlib.Path("lab/docs")]  # whose README.md lists lessons and pages
 PAGE = """<!doctype html>
@@ -89,9 +90,10 @@ class Site:
         def items(entries):
             return "".join(f"<li>{entry(title, target(path))}</li>" for title, path in entries)
 
+        play = f'<p><b>{entry("Playground", PLAYGROUND)}</b></p>' if self.engine else ""
         search = SEARCH.format(root=relative(".", page) + "/")
         return (f'<nav class="site" id="site">{search}<p><b>{entry("tapegrad", "index.html")}</b></p>'
-                f'<b>{entry("The course", "docs/index.html")}</b><ol>{items(self.lessons)}</ol>'
+                f'{play}<b>{entry("The course", "docs/index.html")}</b><ol>{items(self.lessons)}</ol>'
                 f'<p>{entry("Build your own tape", "course/index.html")}</p>'
                 f'<b>Pages</b><ul>{items(self.pages)}</ul><b>{entry("Reference", "reference/index.html")}</b>'
                 f'<b>{entry("The laboratory", "lab/index.html")}</b> <p>{entry("Reports", REPORTS / "index.html")}</p></nav>')
@@ -167,10 +169,17 @@ class Site:
         return f'{computing}<script src="{relative("live.js", page)}"></script>' if count else body
 
     def write_engine(self):
-        """What these pages load: the engine, the page that steps through a tape, and what shows them."""
-        viewer = json.dumps((ROOT / "inspect/viewer.html").read_text())
-        (self.folder / "live.js").write_text(f"{self.engine.read_text()}\nconst viewer_page = {viewer};\n"
-                                             f"{(LIVE / 'lessons.js').read_text()}")
+        """What these pages load: the engine, the page that steps through a tape, and what shows them; and the playground,
+        whose one file has all of it, since its engine runs in a worker, which may load no other file."""
+        viewer, engine = json.dumps((ROOT / "inspect/viewer.html").read_text()), self.engine.read_text()
+        elements, lessons, playground = ((LIVE / f"{name}.js").read_text() for name in ("elements", "lessons", "playground"))
+        (self.folder / "live.js").write_text(f"{engine}\nconst viewer_page = {viewer};\n(() => {{\n{elements}{lessons}}})();\n")
+
+        def inert(name, text):
+            return f'<script type="text/plain" id="{name}">{text.replace("</script", "<" + chr(92) + "/script")}</script>'
+
+        self.write(PLAYGROUND, "Playground", f'<h1>Playground</h1><div class="live playground" id="playground_page"></div>{inert("engine", engine)}'
+                   f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{playground}}})();</script>')
 
     def write_source(self, path):
         """A page of a file; of a folder, a page that lists its files, which get pages too."""

@@ -1,0 +1,458 @@
+"use strict";
+// The playground: settings and drawing. What is computed, the engine computes in a worker: see playground.h.
+(() => {
+const kinds = {
+  linear: {out: 16}, activation: {name: "relu"}, norm: {norm: "layer"}, dropout: {rate: .1}, residual: {over: 2},
+  recurrent: {cell: "lstm", out: 32, norm: "none"}, attention: {heads: 2, norm: "layer", placement: "pre"},
+  convolution: {out: 8, size: 3}, pool: {size: 2}};
+const block = (kind, settings = {}) => ({block: kind, ...kinds[kind], ...settings});
+const points = {kind: "points", set: "spirals", count: 400, noise: .03}, text = {kind: "text", set: "grammar", count: 400, length: 32, channels: 16};
+const data_of = {points, digits: {kind: "digits", count: 500}, text};
+const plain = {split: .8, init: "default", seed: 1, batch: 32, optimizer: "adam", rate: .01, schedule: "constant", steps: 1000, clip: 0};
+const layers = (count, norm, activation) => Array.from({length: count}, () =>
+  [block("linear"), ...norm ? [block("norm", {norm})] : [], block("activation", {name: activation})]).flat();
+const deep = norm => ({...plain, data: {...points, set: "circles"}, net: layers(8, norm, "tanh"), optimizer: "sgd", rate: .05});
+const drifting = norm => ({...plain, data: {...points, set: "circles"}, net: layers(2, norm, "relu"), optimizer: "momentum", rate: .1});
+const starts = {
+  "Perceptron, exclusive or": {...plain, data: {...points, set: "xor"}, net: layers(1, "", "tanh")},
+  "Deep perceptron with layer norm": deep("layer"),
+  "Residual net, spirals": {...plain, data: points, net: [block("linear", {out: 24}),
+    ...Array.from({length: 3}, () => [block("residual", {over: 3}), block("norm"), block("activation", {name: "gelu"}), block("linear", {out: 24})]).flat()]},
+  "Convolutions, digits": {...plain, data: data_of.digits, net: [block("convolution"), block("norm", {norm: "batch"}), block("activation"),
+    block("pool", {size: 4}), block("linear", {out: 32}), block("activation")]},
+  "Layer-normalized LSTM, text": {...plain, data: text, net: [block("recurrent", {norm: "layer_simple"})], batch: 8},
+  "Two-block Transformer, text": {...plain, data: text, net: [block("attention"), block("attention"), block("norm")], batch: 8, rate: .003}};
+const root = document.getElementById("playground_page"), status = html("p", {"aria-live": "polite", class: "faint", name: "status"});
+const copy = value => JSON.parse(JSON.stringify(value));
+const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const longest_address = 16000;
+
+// ---- The worker ----
+let worker, waiting = new Map(), asked = 0;
+
+function start_worker() {
+  const source = [document.getElementById("engine").textContent, `
+    const begun = tapegrad();
+    onmessage = ({data: [number, request]}) => begun.then(engine => postMessage([number, engine.ccall("answer", "string", ["string"], [request])]))
+      .catch(error => setTimeout(() => { throw error; }));`];
+  const address = URL.createObjectURL(new Blob(source, {type: "text/javascript"}));
+  worker = new Worker(address);
+  worker.onmessage = ({data: [number, answer]}) => {
+    const {resolve, reject} = waiting.get(number), found = JSON.parse(answer);
+    waiting.delete(number);
+    if (found.error) reject(new Error(found.error));
+    else resolve(found);
+  };
+  worker.onerror = event => {  // such as memory that is not there: a new worker, with the net as it was
+    event.preventDefault();
+    worker.terminate();
+    const lost = waiting;
+    waiting = new Map();
+    start_worker();
+    for (const {reject} of lost.values()) reject(new Error(event.message));
+    act(async () => {
+      await load({settings: built});
+      say(`The engine stopped (${event.message}) and was started again.`, true);
+    });
+  };
+}
+const ask = request => new Promise((resolve, reject) => {
+  waiting.set(++asked, {resolve, reject});
+  worker.postMessage([asked, JSON.stringify({compute: "playground", ...request})]);
+});
+
+// Actions wait for each other, so that what is shown is the net's.
+let chain = Promise.resolve(), busy = 0;
+function act(action) {
+  ++busy;
+  chain = chain.then(action).catch(error => {
+    running = false;
+    run_button.textContent = "Run";
+    say(error.message, true);
+  }).finally(() => { --busy; });
+  return chain;
+}
+function say(words, failed = false) {
+  status.textContent = words;
+  status.className = failed ? "red" : "faint";
+}
+
+// ---- The run ----
+const empty = () => ({loss: [], accuracy: [], common: [], length: []});
+let settings, built, step = 0, curves = empty(), before = empty(), running = false, blocks = [], names, shown = {};
+
+function enter({step: now, losses = [], accuracy, common, length, stopped}) {
+  losses.forEach((loss, i) => curves.loss.push([now - losses.length + i + 1, loss]));
+  step = now;
+  for (const [key, value] of Object.entries({accuracy, common, length})) curves[key].push([now, value]);
+  if (stopped) {
+    running = false;
+    say("Stopped at " + stopped, true);
+  }
+}
+const until = (of, end) => Object.fromEntries(Object.entries(of).map(([key, run]) => [key, run.filter(([at]) => at <= end)]));
+
+// Builds the net of the settings. The last net that fits goes on. A fork keeps the curve of what it forks in grey.
+async function build() {
+  const answer = await ask({do: "build", settings});
+  blocks = answer.blocks;
+  if (answer.fits) {
+    const has_begun = !(settings.fork && built && built.fork && step === settings.fork.at), other_data = !built || built.data.kind !== settings.data.kind;
+    if (curves.loss.length && has_begun) before = curves;
+    curves = settings.fork ? until(before, settings.fork.at) : empty();
+    built = copy(settings);
+    shown = answer.shown;
+    enter(answer);
+    say("");
+    if (other_data || built.data.kind === "text") draw_own();
+  } else {
+    say("This net does not fit; the last one that fits goes on.", true);
+  }
+  draw_net();
+  if (built) await draw();
+}
+
+let share = 4, computing = 0;  // steps between two pictures, and the time they took
+async function take(count) {
+  const begin = performance.now(), answer = await ask({do: "steps", count});
+  computing = performance.now() - begin;
+  enter(answer);
+  await draw();
+}
+async function rewind(to) {
+  const answer = await ask({do: "rewind", to});
+  before = curves;
+  curves = until(curves, to);
+  for (const key of ["accuracy", "common", "length"]) curves[key] = curves[key].filter(([at]) => at < to);
+  enter(answer);
+  await draw();
+}
+async function load(state) {
+  settings = copy(state.settings);
+  before = curves = empty();
+  draw_settings();
+  await build();
+  const end = state.step || 0;
+  while (step < end) {  // in parts, to be seen
+    const from = step;
+    await take(Math.min(200, end - step));
+    if (step === from) break;
+  }
+}
+async function go_on() {
+  if (!running) return;
+  await take(share);
+  share = Math.max(1, Math.min(500, Math.round(share * Math.min(2, Math.max(.5, (slow ? 500 : 60) / computing)))));
+  if (running) requestAnimationFrame(() => act(go_on));
+}
+function set_running(on) {
+  running = on;
+  run_button.textContent = on ? "Pause" : "Run";
+  if (on) act(go_on);
+  else act(look);
+}
+
+// ---- Drawing ----
+const views = html("div", {class: "panels"}), histograms = html("div"), own = html("div", {class: "panel"}), program_view = html("div"), tape_view = html("div");
+const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const thin = run => { const by = Math.ceil(run.length / 300); return run.filter((_, i) => i % by === 0 || i === run.length - 1); };
+
+async function draw() {
+  run_button.textContent = running ? "Pause" : "Run";
+  position.min = built.fork ? built.fork.at : 0;
+  position.max = Math.max(step, before.loss.length ? before.loss.at(-1)[0] : 0);
+  position.value = step;
+  counter.textContent = `step ${step}`;
+  views.replaceChildren(...[["loss", "Loss of the batch", "red"], ["accuracy", "Accuracy, other examples", "blue"], ["common", "Common mode of weights", "blue"],
+    ["length", "Length of weights", "blue"]].map(([key, title, color]) =>
+      html("div", {class: "panel"}, chart({title, across: "step", color, points: thin(curves[key]), before: thin(before[key])}))));
+  if (built.data.kind === "points") await draw_plane();
+}
+
+// Where each class is found, and the points.
+const cursor = [0, 0];  // where the keyboard adds a point
+const plane = html("canvas", {width: 400, height: 400, role: "img", tabindex: 0});
+async function draw_plane() {
+  const {side, values} = await ask({do: "field"}), pen = plane.getContext("2d"), cell = plane.width / side;
+  pen.clearRect(0, 0, plane.width, plane.height);
+  values.forEach((p, i) => {
+    if (typeof p !== "number") return;
+    pen.globalAlpha = .1 + Math.abs(p - .5);
+    pen.fillStyle = color(p > .5 ? "--link" : "--word");
+    pen.fillRect(i % side * cell, Math.floor(i / side) * cell, cell, cell);
+  });
+  pen.globalAlpha = 1;
+  for (const [x, y, label] of shown.points || []) {
+    pen.beginPath();
+    const [a, b] = [(x / 1.2 + 1) / 2 * plane.width, (1 - y / 1.2) / 2 * plane.height];
+    if (label) pen.rect(a - 3, b - 3, 6, 6); else pen.arc(a, b, 3.5, 0, 7);
+    pen.fillStyle = color(label ? "--link" : "--word");
+    pen.fill();
+    pen.strokeStyle = color("--back");
+    pen.stroke();
+  }
+  if (document.activeElement === plane) {
+    pen.strokeStyle = color("--text");
+    pen.strokeRect((cursor[0] / 1.2 + 1) / 2 * plane.width - 6, (1 - cursor[1] / 1.2) / 2 * plane.height - 6, 12, 12);
+  }
+  const share = values.filter(p => p > .5).length / values.length;
+  plane.setAttribute("aria-label", `The plane: class 1 on ${Math.round(100 * share)} percent of it, ${(shown.points || []).length} points, ` +
+    `accuracy ${short(curves.accuracy.at(-1)[1])}`);
+}
+
+// A digit to be drawn, of 28 x 28 pixels, and its class.
+const pixels = Array(784).fill(0), pad = html("canvas", {width: 280, height: 280, role: "img", "aria-label": "Draw a digit here", class: "grip"});
+const guesses = html("p", {"aria-live": "polite"});
+function draw_pad() {
+  const pen = pad.getContext("2d");
+  pixels.forEach((v, i) => { pen.fillStyle = `rgb(${v * 17},${v * 17},${v * 17})`; pen.fillRect(i % 28 * 10, Math.floor(i / 28) * 10, 10, 10); });
+}
+const classify = () => act(async () => {
+  if (built.data.kind !== "digits") return;
+  const {probabilities} = await ask({do: "classify", picture: pixels.map(v => v.toString(16)).join("")});
+  guesses.textContent = probabilities.map((p, i) => [i, p]).sort((a, b) => b[1] - a[1]).slice(0, 3)
+    .map(([digit, p]) => `${digit}: ${(100 * p).toFixed(1)} %`).join(", ");
+});
+function stroke(event) {
+  if (!event.buttons) return;
+  const box = pad.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * 28 - .5, y = (event.clientY - box.top) / box.height * 28 - .5;
+  pixels.forEach((v, i) => { pixels[i] = Math.max(v, Math.round(15 * Math.max(0, Math.min(1, 2 - Math.hypot(i % 28 - x, Math.floor(i / 28) - y))))); });
+  draw_pad();
+}
+for (const kind of ["pointerdown", "pointermove"]) pad.addEventListener(kind, stroke);
+pad.addEventListener("pointerup", classify);
+const clear_pad = () => { pixels.fill(0); draw_pad(); guesses.textContent = ""; };
+function show_digit() {
+  const digits = shown.digits, picture = digits[Math.floor(Math.random() * digits.length)];
+  [...picture].forEach((c, i) => { pixels[i] = parseInt(c, 16); });
+  draw_pad();
+  return classify();
+}
+
+const begin = html("input", {name: "begin", value: "the ", size: 12}), written = html("pre", {class: "written", "aria-live": "polite"});
+const write = () => act(async () => { written.textContent = begin.value + (await ask({do: "write", count: 160, begin: begin.value, temperature: .7})).text; });
+
+function draw_own() {
+  const kind = built.data.kind;
+  if (kind === "points") own.replaceChildren(html("p", {}, "Round and red: class 0; square and blue: class 1. A click adds a point of your own; so do the arrow keys and Enter."), controls(labelled("class of new points", point_class)), plane);
+  if (kind === "digits") own.replaceChildren(html("p", {}, "Draw a digit, and see what the net takes it for."), controls(button("Clear", clear_pad), button("One of the data", show_digit)), pad, guesses);
+  if (kind === "text") own.replaceChildren(html("p", {}, "A text that the net continues."), controls(labelled("begin with", begin), button("Write", write)), written,
+                                           html("details", {}, html("summary", {}, "The data"), html("pre", {class: "written"}, shown.text)));
+  draw_pad();
+}
+const point_class = choice("class", [["0"], ["1"]], "0");
+function add_point(x, y) {
+  const all = settings.data.set === "own" ? settings.data.points : shown.points;
+  settings.data = {kind: "points", set: "own", points: [...all, [+x.toFixed(3), +y.toFixed(3), +point_class.value]]};
+  draw_settings();
+  return act(() => build());
+}
+plane.addEventListener("click", event => {
+  const box = plane.getBoundingClientRect();
+  add_point(((event.clientX - box.left) / box.width * 2 - 1) * 1.2, (1 - (event.clientY - box.top) / box.height * 2) * 1.2);
+});
+
+plane.addEventListener("keydown", event => {
+  const by = {ArrowLeft: [-.1, 0], ArrowRight: [.1, 0], ArrowUp: [0, .1], ArrowDown: [0, -.1]}[event.key];
+  if (event.key === "Enter") add_point(...cursor);
+  if (!by) return;
+  event.preventDefault();
+  by.forEach((change, i) => { cursor[i] = Math.max(-1.1, Math.min(1.1, cursor[i] + change)); });
+  say(`Enter adds a point at ${short(cursor[0])}, ${short(cursor[1])}.`);
+  act(draw_plane);
+});
+
+// ---- A look at states and gradients ----
+function histogram(title, found, kind) {
+  const most = Math.max(...found.counts), made = svg("svg", {viewBox: "0 0 120 62", role: "img", "aria-label":
+    `${title}: from ${short(found.least)} to ${short(found.greatest)}, mean ${short(found.mean)}, length ${short(found.length)}`});
+  found.counts.forEach((count, i) => made.append(svg("rect", {class: `fill ${kind}`, x: i * 5, width: 4.5, y: 50 - 48 * count / most, height: 48 * count / most})));
+  made.append(svg("text", {x: 0, y: 61}, short(found.least)), svg("text", {x: 120, y: 61, class: "end"}, short(found.greatest)));
+  return html("td", {}, made, html("small", {}, `mean ${short(found.mean)}, length ${short(found.length)}`));
+}
+const tail = name => name.replace("layers.", "block ").replace(/(\d+)/, (_, n) => +n + 1).replaceAll(".", " ");
+async function look() {
+  if (!built || !details.open) return;
+  const found = await ask({do: "look"});
+  found.norms.sort((a, b) => a.name.localeCompare(b.name, "en", {numeric: true}));
+  const row = (name, ...cells) => html("tr", {}, html("th", {scope: "row"}, name), ...cells);
+  const head = (...titles) => html("tr", {}, ...titles.map(title => html("th", {scope: "col"}, title)));
+  const table = (...rows) => html("div", {class: "wide"}, html("table", {class: "look"}, ...rows));
+  const both = (name, each, when) => [histogram(`${name}, values ${when}`, each.values, "blue"), histogram(`${name}, gradients ${when}`, each.gradients, "red")];
+  histograms.replaceChildren(
+    html("p", {}, `Step ${found.step}. Mean and length are those of each row of channels, as root mean squares over rows: a norm takes the mean out of the gradient (re-centering) and rescales its length.`),
+    ...found.norms.length ? [html("h3", {}, "Before and after each norm"), table(head("norm", "values before", "gradient before (below it)", "values after", "gradient after (arriving)"),
+      ...found.norms.map(each => row(tail(each.name), ...both(tail(each.name), each.before, "before"), ...both(tail(each.name), each.after, "after"))))] : [],
+    html("h3", {}, "After each block"), table(head("block", "values", "gradient"),
+      ...found.blocks.map((each, i) => row(i ? `${i}` : "data", ...both(i ? `top-level block ${i}` : "data", each, "")))));
+}
+const details = html("details", {class: "looks"}, html("summary", {}, "Look inside: histograms of values and gradients"), histograms);
+details.addEventListener("toggle", () => act(look));
+
+// ---- Settings ----
+const change = () => act(() => build());
+function field(of, key, values, redraw = () => {}) {
+  const made = values ? choice(key, values.map(each => [each]), of[key]) : html("input", {name: key, value: of[key], ...typeof of[key] === "number" ?
+    {type: "number", step: "any"} : key === "norm" ? {list: "norms", size: 12, spellcheck: "false", autocapitalize: "off"} : {}});
+  made.addEventListener("change", () => {
+    of[key] = typeof of[key] === "number" ? (made.value.trim() === "" ? null : +made.value) : made.value;
+    if (of[key] === null) { of[key] = 0; made.value = 0; }
+    redraw();
+    change();
+  });
+  return labelled(key.replace("_", " "), made);
+}
+const options_of = (key, kind) => ({name: names.activation, cell: ["rnn", "rnn_relu", "lstm", "gru"], placement: ["pre", "post"], optimizer: names.optimizer, schedule: names.schedule,
+  init: ["default", "he", "xavier", "orthogonal"], set: kind === "text" ? ["grammar", "own"] : ["xor", "circles", "spirals", "own"]})[key];
+
+const net_row = html("ol", {class: "blocks"}), data_row = html("div"), training_row = html("div");
+const size_of = found => !found ? "" : found.error ? found.error : found.shape ? `(${found.shape.join(", ")}), ${found.parameters} parameters` : "";
+function draw_net() {
+  const all = settings.net, at = document.activeElement && document.activeElement.dataset.at;
+  const move = (i, to) => () => { all.splice(to, 0, ...all.splice(i, 1)); change(); };
+  const small = (label, words, action, at) => {
+    const made = button(label, action);
+    made.setAttribute("aria-label", words);
+    made.dataset.at = at;
+    return made;
+  };
+  const card = (name, found, ...inner) => html("li", {class: found && found.error ? "wrong" : ""}, html("b", {}, name), ...inner,
+    html("small", {class: found && found.error ? "red" : "faint"}, size_of(found)));
+  net_row.replaceChildren(
+    ...built && settings.data.kind === "text" ? [card(`embedding ${settings.data.channels}`)] : [],
+    ...all.map((each, i) => card(`${i + 1} ${each.block}`, blocks[i], ...Object.keys(kinds[each.block]).map(key => field(each, key, options_of(key))),
+      html("span", {}, small("\u2190", `block ${i + 1} to the left`, move(i, Math.max(0, i - 1)), `l${i}`), small("\u2192", `block ${i + 1} to the right`, move(i, i + 1), `r${i}`),
+           small("\u00d7", `remove block ${i + 1}`, () => { all.splice(i, 1); change(); }, `x${i}`)))),
+    card("output", blocks[all.length]));
+  if (at) net_row.querySelector(`[data-at="${at}"]`)?.focus();
+}
+const add_kind = choice("kind", Object.keys(kinds).map(each => [each]), "linear");
+const add_block = button("Add block", () => { settings.net.push(block(add_kind.value)); change(); });
+
+function draw_settings() {
+  const data = settings.data, kind = choice("data", Object.keys(data_of).map(each => [each]), data.kind);
+  kind.addEventListener("change", () => {
+    const start = Object.values(starts).find(each => each.data.kind === kind.value);
+    settings = {...copy(settings), data: copy(start.data), net: copy(start.net), batch: start.batch, fork: undefined};
+    draw_settings();
+    change();
+  });
+  const set_of = () => {
+    if (data.set === "own" && data.kind === "points") { data.points = data.points || shown.points; }
+    if (data.set === "own" && data.kind === "text") { data.text = data.text || shown.text || "the cat sees the dog. ".repeat(20); }
+    if (data.set !== "own" && data.kind === "points") Object.assign(data, {count: data.count || 400, noise: data.noise ?? .03});
+    draw_settings();
+  };
+  const pasted = html("textarea", {name: "text", rows: 4, "aria-label": "your text"});
+  pasted.value = data.text || "";
+  pasted.addEventListener("change", () => { data.text = pasted.value; change(); });
+  const wanted = {points: data.set === "own" ? ["set"] : ["set", "count", "noise"], digits: ["count"], text: data.set === "own" ? ["set", "length", "channels"] : ["set", "count", "length", "channels"]}[data.kind];
+  data_row.replaceChildren(controls(labelled("data", kind), ...wanted.map(key => field(data, key, options_of(key, data.kind), key === "set" ? set_of : undefined)), field(settings, "split"), field(settings, "batch")),
+    ...data.kind === "text" && data.set === "own" ? [pasted] : []);
+  training_row.replaceChildren(controls(...["optimizer", "rate", "schedule", "steps", "clip", "init", "seed"].map(key => field(settings, key, options_of(key)))));
+  draw_net();
+}
+
+// ---- Sharing ----
+const state = () => ({settings: built, step});
+const address = () => {
+  const coded = encodeURIComponent(JSON.stringify(state()));
+  if (coded.length > longest_address) throw new Error(`The state has ${coded.length} characters, too many for an address (${longest_address}): save it as a file.`);
+  return location.href.split("#")[0] + "#" + coded;
+};
+async function put_address() {
+  history.replaceState(null, "", address());
+  try { await navigator.clipboard.writeText(location.href); } catch { /* the address bar has it */ }
+  say("The address has the whole state; it is copied where the browser allows it.");
+}
+function save(name, content) {
+  const link = html("a", {download: name, href: URL.createObjectURL(new Blob([content]))});
+  link.click();
+}
+const file = html("input", {type: "file", accept: ".json", name: "file"});
+file.addEventListener("change", () => act(async () => load(JSON.parse(await file.files[0].text()))));
+async function show_program() {
+  const {source} = await ask({do: "program", settings: built, count: Math.max(step, 50)}), main = source.indexOf("int main");
+  program_view.replaceChildren(html("p", {}, "Trains the same net on the same data: save it, then ./dev try playground.cpp. In single precision the last digits differ."),
+    controls(button("Save playground.cpp", () => save("playground.cpp", source))), html("pre", {class: "written"}, source.slice(main, main + 4000)));
+}
+async function show_tape() {
+  const {tape} = await ask({do: "tape"}), viewer = html("iframe", {title: "The tape of the next step"});
+  const tapes = JSON.stringify([{title: `Step ${step}`, tape}]).replaceAll("<", "\\u003c");
+  viewer.srcdoc = JSON.parse(document.getElementById("viewer").textContent).replace("TAPES", () => tapes);
+  tape_view.replaceChildren(viewer);
+}
+
+// ---- Tours ----
+const run_to = end => async () => { while (step < end) { const from = step; await take(Math.min(20, end - step)); if (step === from) break; } await look(); };
+const tours = {
+  "A deep net without a norm, and with": [
+    ["Eight layers without a norm, and plain gradient descent. Next: 200 steps.", () => load({settings: deep("")})],
+    ["The loss stays near 0.69, the logarithm of 2, as if by guessing. Open \u201cLook inside\u201d: the gradients are the smaller the nearer to the data. Next: the same net with layer norm.", run_to(200)],
+    ["Each layer has a norm now. Next: 200 steps; the run before stays grey.", async () => { settings = deep("layer"); draw_settings(); await build(); }],
+    ["With the norm it learns: see loss and accuracy. In \u201cLook inside\u201d, gradients keep their size through the layers.", run_to(200)]],
+  "Detach the mean, and watch the common mode": [
+    ["Two layers with norms, trained with momentum. Next: 200 steps.", () => load({settings: drifting("layer_simple")})],
+    ["No gradient ever moves the mean over outputs of these weights, since the derivative of the norm's mean takes it out: the common mode stays level. Next: fork at step 100 with the mean detached.", run_to(200)],
+    ["The mean is constant for the gradient now. Next: 300 steps.", async () => {
+      await rewind(100);
+      await fork();
+      for (const each of settings.net) if (each.block === "norm") each.norm = "detach_mean";
+      draw_settings();
+      await build();
+    }],
+    ["Grey: the run before. Nothing holds the common mode any more, and it drifts; no forward pass sees it.", run_to(400)]]};
+async function fork() {
+  settings = {...copy(built), fork: {at: step, of: copy(built)}};
+  draw_settings();
+  await build();
+  say(`Forked at step ${step}. Change a setting; grey is the run before.`);
+}
+const tour_view = html("div", {class: "tour", "aria-live": "polite"});
+function begin_tour(name, number = 0) {
+  const [words, action] = tours[name][number];
+  set_running(false);
+  return act(async () => {
+    await action();
+    const last = number + 1 === tours[name].length;
+    tour_view.replaceChildren(html("p", {}, html("b", {}, `${number + 1} of ${tours[name].length}. `), words),
+      controls(...last ? [] : [button("Next", () => begin_tour(name, number + 1))], button("End of the tour", () => tour_view.replaceChildren())));
+  });
+}
+
+// ---- The page ----
+const run_button = button("Run", () => set_running(!running)), counter = html("output", {name: "step"}), position = slider("position", 0, 1, 1, 0);
+position.addEventListener("change", () => { set_running(false); const to = +position.value; act(() => to <= step ? rewind(to) : take(to - step)); });
+const start_choice = choice("start", Object.keys(starts).map(each => [each]), Object.keys(starts)[0]);
+start_choice.addEventListener("change", () => { set_running(false); act(() => load({settings: starts[start_choice.value]})); });
+const tour_choice = choice("tour", [["", "choose"], ...Object.keys(tours).map(each => [each])], "");
+tour_choice.addEventListener("change", () => { if (tour_choice.value) begin_tour(tour_choice.value); });
+
+async function start() {
+  if (typeof WebAssembly !== "object" || typeof Worker !== "function") {
+    root.replaceChildren(html("p", {}, "The playground computes in the browser, and needs one with WebAssembly and workers."));
+    return;
+  }
+  start_worker();
+  names = await ask({do: "choices"});
+  const paused = action => () => { set_running(false); act(action); };
+  root.replaceChildren(
+    controls(labelled("start from", start_choice), labelled("tour", tour_choice)), tour_view,
+    controls(run_button, button("Step", paused(() => take(1))), labelled("rewind", position), counter, button("Fork here", paused(fork)),
+      button("Restart", paused(() => { settings.fork = undefined; return build(); }))), status,
+    html("div", {class: "both"}, own, views), details,
+    html("h2", {}, "Net"), net_row, controls(labelled("block", add_kind), add_block), html("datalist", {id: "norms"}, ...names.norm.map(value => html("option", {value}))),
+    html("h2", {}, "Data"), data_row, html("h2", {}, "Training"), training_row, html("h2", {}, "Take it along"),
+    controls(button("Put it in the address", paused(put_address)), button("Save", paused(() => save("playground.json", JSON.stringify(state())))), labelled("load", file),
+      button("As a C++ program", paused(show_program)), button("Tape of the next step", paused(show_tape))), program_view, tape_view);
+  const from_address = () => act(() => {
+    let found = {settings: starts[start_choice.value]};
+    if (location.hash.length > 1) found = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+    return load(found);
+  });
+  await from_address();
+  window.addEventListener("hashchange", from_address);
+  window.playground = {state, worker: () => worker, ask, act, load, settings: () => settings, curves: () => ({curves, before}), is_busy: () => busy > 0 || running, starts};
+}
+start();
+})();

@@ -1,0 +1,253 @@
+"""The playground of the site: playground_test.py SITE LIVE [PICTURES], where LIVE is docs/live as a program of this machine; pictures of its views go to
+the folder PICTURES. Needs what site_test.py needs."""
+
+import base64
+import json
+import pathlib
+import random
+import sys
+import time
+import unittest
+import urllib.parse
+
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from pages import DESKTOP, PHONE, BrowserTest
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "docs"))
+from playground_states import STATES, ask, build, steps  # noqa: E402
+
+SITE, LIVE = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+PICTURES = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
+PAGE = SITE / "playground.html"
+BOUND = 1e-6  # of losses after steps: compilers may fuse a product and a sum, or not
+CLICKS = 120
+
+# One click or setting, chosen by three random numbers from those that are there.
+CLICK = """
+  const [kind, which, how] = arguments, one = of => of[Math.floor(how * of.length)], root = document.getElementById("playground_page");
+  const seen = selector => [...root.querySelectorAll(selector)].filter(each => each.offsetParent), pick = of => of[Math.floor(which * of.length)];
+  const names = ["Run", "Pause", "Step", "Fork here", "Restart", "Add block", "Write", "Clear", "Next", "Tape of the next step", "Put it in the address"];
+  if (kind < .4) return pick(seen("button").filter(each => names.includes(each.textContent) || each.dataset.at)).click();
+  const field = pick(seen("select, input:not([type=file])"));
+  field.value = field.tagName === "SELECT" ? one([...field.options]).value : field.name === "position" ? Math.floor(how * (+field.max + 1)) :
+    field.name === "norm" ? one(["none", "layer", "rms", "batch", "detach_mean", "group", "ada", "what"]) : one(["0", "1", "2", "3", "8", "16", "0.1", "-1", "1e9", ""]);
+  field.dispatchEvent(new Event("change"));
+"""
+
+
+class Playground(BrowserTest):
+    def open(self, width=DESKTOP, state=None):
+        self.driver.get("about:blank")  # so that the same page with another address is loaded anew
+        self.show(PAGE, width)
+        if state:
+            self.driver.get("about:blank")
+            self.driver.get(PAGE.as_uri() + "#" + urllib.parse.quote(json.dumps(state)))
+        WebDriverWait(self.driver, 60).until(lambda driver: driver.execute_script("return !!window.playground"))
+        self.settle()
+
+    def settle(self):
+        WebDriverWait(self.driver, 120, .05).until(lambda driver: driver.execute_script("return !playground.is_busy()"))
+
+    def click(self, text):
+        next(each for each in self.driver.find_elements("tag name", "button") if each.text == text or each.get_attribute("aria-label") == text).click()
+        if text != "Run":
+            self.settle()
+
+    def set(self, name, value, number=0):
+        field = self.driver.find_elements("name", name)[number]
+        if field.tag_name == "select":
+            Select(field).select_by_value(value)
+        else:
+            self.driver.execute_script("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))", field, value)
+        self.settle()
+
+    def state(self):
+        return self.driver.execute_script("return playground.state()")
+
+    def losses(self, which="curves"):
+        return [loss for _, loss in self.driver.execute_script("return playground.curves()[arguments[0]].loss", which)]
+
+    def words(self):
+        return self.driver.find_element("name", "status").text
+
+    def load(self, settings, step=0):
+        self.driver.execute_async_script("playground.act(() => playground.load(arguments[0])).then(arguments[1])", {"settings": settings, "step": step})
+        self.settle()
+
+    def picture(self, name):
+        if PICTURES:
+            height = self.driver.execute_script("return document.documentElement.scrollHeight")
+            found = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "scale": 1, "height": min(height, 3000),
+                                                "width": self.driver.execute_script("return innerWidth")}})
+            (PICTURES / f"{name}.png").write_bytes(base64.b64decode(found["data"]))
+
+    def answers(self, *requests):
+        ask_page = "playground.ask(arguments[0]).then(arguments[1], error => arguments[1]({error: error.message}))"
+        return [self.driver.execute_async_script(ask_page, each) for each in requests]
+
+    def expect_net_is_the_state(self):
+        """A net that is built anew and takes the same steps finds the losses that are shown, to the bit; and on this machine
+        it begins with nearly the same ones. Later, the differences of two compilers may have grown."""
+        state, shown = self.state(), self.losses()
+        at = state["settings"].get("fork", {"at": 0})["at"]
+        count = state["step"] - at
+        requests = [build(state["settings"]), *([steps(count)] if count else [])]
+        losses = self.answers(*requests)[-1]["losses"]
+        self.assertEqual(losses, shown[len(shown) - count:])
+        if not at:
+            self.expect_close(losses[:5], ask(LIVE, *requests)[-1]["losses"][:5])
+
+    def expect_close(self, a, b):
+        if isinstance(a, (list, dict)):
+            self.assertEqual(len(a), len(b))
+            for key in a if isinstance(a, dict) else range(len(a)):
+                self.expect_close(a[key], b[key])
+        elif isinstance(a, float):
+            self.assertAlmostEqual(a, b, delta=BOUND)
+        else:
+            self.assertEqual(a, b)
+
+    def tearDown(self):
+        self.assertEqual([each for each in self.driver.get_log("browser") if each["level"] == "SEVERE"], [])
+
+    def test_values_are_those_of_this_machine(self):
+        self.open()
+        for name, settings in STATES.items():
+            with self.subTest(name):
+                requests = [build(settings), {"do": "look"}, steps(10)]
+                found = self.answers(*requests)
+                wanted = ask(LIVE, *requests)
+                self.assertEqual(found[0]["blocks"], wanted[0]["blocks"])
+                self.expect_close(found[0]["shown"], wanted[0]["shown"])
+                self.expect_close(found[2]["losses"], wanted[2]["losses"])
+                if "fork" in settings:  # a bias before a norm has gradients of rounding errors, which some optimizers make large
+                    continue
+                for a, b in zip(found[1]["blocks"], wanted[1]["blocks"], strict=True):
+                    for key in ("values", "gradients"):
+                        self.assertAlmostEqual(a[key]["length"], b[key]["length"], delta=BOUND * max(1, b[key]["length"]))
+
+    def test_build_train_rewind_fork_share_and_load(self):
+        self.open()
+        self.set("start", "Layer-normalized LSTM, text")
+        self.set("set", "own")
+        self.set("text", "to be or not to be, that is the question. " * 20)
+        self.set("out", "12")
+        self.click("Run")
+        WebDriverWait(self.driver, 60).until(lambda _: self.state()["step"] >= 12)
+        self.click("Pause")
+        self.expect_net_is_the_state()
+        before = self.losses()
+        self.driver.execute_script("const slider = document.querySelector('[name=position]'); slider.value = 10; slider.dispatchEvent(new Event('change'))")
+        self.settle()
+        self.assertEqual(self.state()["step"], 10)
+        self.click("Step")
+        self.assertEqual(self.losses(), before[:11])
+        self.assertEqual(self.losses("before"), before)
+        self.click("Fork here")
+        self.set("norm", "detach_mean")
+        for _ in range(5):
+            self.click("Step")
+        self.assertEqual(self.losses()[:11], before[:11])
+        self.assertNotEqual(self.losses()[12:], before[12:16])
+        self.expect_net_is_the_state()
+        state, losses = self.state(), self.losses()
+        self.click("Put it in the address")
+        address = self.driver.current_url
+        self.open()
+        self.driver.get("about:blank")
+        self.driver.get(address)
+        WebDriverWait(self.driver, 60).until(lambda driver: driver.execute_script("return !!window.playground"))
+        self.settle()
+        self.assertEqual(self.state(), state)
+        self.assertEqual(self.losses(), losses[11:])
+        self.open()
+        self.load(state["settings"], state["step"])
+        self.assertEqual(self.losses(), losses[11:])
+        self.click("Write")
+        self.assertGreater(len(self.driver.find_element("css selector", "pre.written").text), 100)
+        self.click("As a C++ program")
+        self.assertIn("int main", self.driver.find_element("id", "playground_page").text)
+
+    def test_tours(self):
+        for width in (DESKTOP, PHONE):
+            for name in ("A deep net without a norm, and with", "Detach the mean, and watch the common mode"):
+                self.open(width)
+                self.driver.find_element("css selector", "details.looks summary").click()
+                self.set("tour", name)
+                seen = []
+                while True:
+                    curves = self.driver.execute_script("return playground.curves()")
+                    seen.append((curves["curves"]["accuracy"][-1][1], curves["curves"]["common"][-1][1], curves["before"]))
+                    self.picture(f"{name.split()[0].lower()}_{len(seen)}_{width}")
+                    if not any(each.text == "Next" for each in self.driver.find_elements("tag name", "button")):
+                        break
+                    self.click("Next")
+                self.assertEqual(len(seen), 4)
+                self.expect_net_is_the_state()
+                if name.startswith("A deep"):
+                    self.assertLess(seen[1][0], .75)
+                    self.assertGreater(seen[3][0], .9)
+                else:
+                    self.assertAlmostEqual(seen[1][1], seen[0][1], delta=1e-9)  # the derivative of the mean keeps it
+                    self.assertGreater(abs(seen[3][1] - seen[0][1]), 1e-4)
+
+    def test_starts_fit_in_a_phone(self):
+        for width in (DESKTOP, PHONE):
+            self.open(width)
+            for i, name in enumerate(self.driver.execute_script("return Object.keys(playground.starts)")):
+                self.set("start", name)
+                self.click("Run")
+                WebDriverWait(self.driver, 60).until(lambda _: self.state()["step"] >= 5)
+                self.click("Pause")
+                self.assertEqual(self.words(), "")
+                self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), width)
+                self.picture(f"start_{i}_{width}")
+
+    def test_bad_input_is_named(self):
+        self.open()
+        for name, value, words in (("rate", "1e10", "rate"), ("count", "20000", "count: 20000; 4 to 10000"), ("batch", "0", "batch"), ("out", "0", "does not fit")):
+            self.open()
+            self.set(name, value)
+            self.assertIn(words, self.words())
+            self.click("Step")
+            self.assertEqual(self.state()["step"], 1)
+        self.open()
+        self.set("optimizer", "sgd")
+        self.set("rate", "1e9")
+        self.set("name", "relu")
+        self.click("Run")
+        WebDriverWait(self.driver, 60).until(lambda _: "Stopped" in self.words() or self.state()["step"] > 200)
+
+    def test_random_clicks(self):
+        draw = random.Random(1)
+        self.open()
+        longest = 0
+        for i in range(CLICKS):
+            self.driver.execute_script(CLICK, *(draw.random() for _ in range(3)))
+            begin = time.time()
+            self.driver.execute_script("return 1")  # the page answers while its worker computes
+            longest = max(longest, time.time() - begin)
+            if i % 10 == 9:
+                self.driver.execute_script("[...document.querySelectorAll('button')].find(each => each.textContent === 'Pause')?.click()")
+                self.settle()
+                self.expect_net_is_the_state()
+        print(f"longest wait for the page {longest:.2f} s", file=sys.stderr)
+
+    def test_a_worker_that_died_is_started_again(self):
+        self.open()
+        self.click("Step")
+        self.driver.execute_script("playground.worker().dispatchEvent(new ErrorEvent('error', {message: 'out of memory'}))")
+        WebDriverWait(self.driver, 60).until(lambda _: "started again" in self.words())
+        self.settle()
+        self.click("Step")
+        self.expect_net_is_the_state()
+
+    def test_the_page_is_small_and_needs_no_network(self):
+        self.assertLess(PAGE.stat().st_size, 3e6)
+        self.open()
+        self.assertEqual(self.driver.execute_script("return performance.getEntriesByType('resource').map(e => e.name).filter(n => !n.startsWith('file:') && !n.startsWith('blob:'))"), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
