@@ -183,7 +183,7 @@ class Lessons(BrowserTest):
 
     def test_a_page_is_small(self):
         for page in PAGES.values():
-            self.assertLess((SITE / "live.js").stat().st_size + (SITE / "docs" / f"{page}.html").stat().st_size, 2e6)
+            self.assertLess((SITE / "live.js").stat().st_size + (SITE / "docs" / f"{page}.html").stat().st_size, 3e6)  # the engine is also the playground's
 
     def test_steps_and_their_times(self):
         """Says how long a step takes; a test of a time would be one of the machine."""
