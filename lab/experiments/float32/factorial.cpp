@@ -15,6 +15,30 @@ using namespace tapegrad::problems;
 
 namespace {
 
+/// The losses or errors of all systems, as far as runs have ended.
+void draw_systems(Report& report, const std::string& optimizer, const Matrix& matrix) {
+  HeatMap map{.title = fmt::format("Forms of layer normalization with {}", optimizer),
+              .rows = {},
+              .columns = {},
+              .values = {},
+              .unit = "bits per character, or % of the test digits misread",
+              .caption =
+                  "Means over seeds. A dash: not run, or a run diverged. none is no "
+                  "normalization, layer_simple is layer normalization."};
+  for (const std::string& system : matrix.front().task.all_systems()) {
+    map.rows.push_back(system);
+    map.values.emplace_back();
+    for (const MatrixColumn& column : matrix) {
+      const auto cell = column.cells.find(system);
+      map.values.back().push_back(cell == column.cells.end() || cell->second.results.runs.empty()
+                                      ? NAN
+                                      : cell->second.results.spread(column.task.metric).mean);
+    }
+  }
+  for (const MatrixColumn& column : matrix) map.columns.push_back(column.task.title);
+  report.heat_map("systems_" + optimizer, map);
+}
+
 /// Which settings need a norm, and so can show what its parts gain.
 void report_assay(Report& report, const Matrix& matrix) {
   Table table{"How far layer normalization is ahead of no norm where rates are chosen, in margins",
@@ -36,6 +60,7 @@ void report_factorial(Report& report, const Matrix& whole) {
     const Matrix matrix = of_optimizer(whole, optimizer);
     if (matrix.empty()) continue;
     report_tests(report, optimizer, matrix);
+    draw_systems(report, optimizer, matrix);
     report_assay(report, matrix);
     report_passes(
         report,

@@ -62,7 +62,7 @@ class Processes(unittest.TestCase):
         result = processes.run(launcher, 2, lab, "adanorm")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertEqual(result.stderr.count("lab adanorm: it has no runs to divide among processes, unlike "
-                                             "ba2016, depth, divisive, drift, fork, forms, mnist_norms, queue, signal, xu2019; start it "
+                                             "ba2016, depth, divisive, drift, factorial, fork, forms, mnist_norms, queue, signal, xu2019; start it "
                                              "without mpirun\n"), 1)
         self.assertIn("claims hold", processes.run(launcher, 1, lab, "adanorm").stdout)
 
