@@ -213,6 +213,11 @@ void Trainer::expect_of_its_step(Index steps_done) const {
                       run_.resume, steps_done);
 }
 
+const Run& Trainer::run() const {
+  expect<Error>(current_ != nullptr, "trainer: no run is under way; ask within `train`");
+  return *current_;
+}
+
 int Trainer::train(const Learner& learner) {
   expect_trainable(learner);
   const PrecisionScope products(run_.products());
@@ -236,7 +241,7 @@ int Trainer::train(const Learner& learner) {
   }
 
   Run run(run_, configuration_of(flags_, data_), learner.steps, state, cluster_.get());
-  current_ = &run;
+  const Scoped<const Run*> during(current_, &run);
   if (run_.rewind == 0) run.saves([&] { updates.write_probe(); });
   run.saves_checkpoint([&] { return checkpoint(learner, updates); });
   // Before the first step, what is carried is what was loaded: the shards have none yet to gather.

@@ -44,8 +44,8 @@ class Trainer {
   /// be read or written, NonFiniteError for a loss that is not finite, and for such weights before
   /// they would replace a checkpoint.
   int train(const Learner& learner);
-  /// The run of `train`, for the functions of its learner.
-  const Run& run() const { return *current_; }
+  /// The run of `train`, for the functions of its learner. Throws Error before and after it.
+  const Run& run() const;
 
  private:
   friend struct TrainerFlags;  // makes it before data and net, whose flags --resume may set
@@ -67,7 +67,7 @@ class Trainer {
   std::unique_ptr<Cluster> cluster_;
   RunFlags run_;
   OptimizerFlags optimizer_;
-  const Run* current_ = nullptr;
+  const Run* current_ = nullptr;             // while `train` runs
   std::map<std::string, std::string> data_;  // digests of the data, by the names of their notes
 };
 

@@ -126,7 +126,7 @@ MadeData make_text(const Json& of, Random& random) {
   const Characters characters(text);
   return {{{}, characters.encode(text), characters.count(), 0, whole(of, "length", 2, 256)},
           {{"text", text.substr(0, 400)}},
-          fmt::format("{{}}, Characters({0}).encode({0}), {1}", "text_IN", characters.count()),
+          fmt::format("{{}}, Characters({0}).encode({0}), {1}", literal(text), characters.count()),
           characters.bytes()};
 }
 
@@ -355,10 +355,6 @@ MadeData make_data(const Json& settings) {
     expect<ArgumentError>(data.training > 0 && data.labels.size() > data.training + 2 * data.length,
                           "text: {} characters are too few for rows of {}", data.labels.size(),
                           data.length);
-    std::string text;
-    for (const Index c : data.labels.values()) text += made.characters[static_cast<std::size_t>(c)];
-    made.code.replace(made.code.find("text_IN"), 7, literal(text))
-        .replace(made.code.find("text_IN"), 7, literal(text));
   }
   made.code += fmt::format(", {}, {}", data.training, data.length);
   made.code = "Data{" + made.code + "}";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Index most_steps = 100'000, most_forks = 8, most_nodes = 3'000;
 constexpr std::size_t state_bytes = 64'000'000, most_states = 200;
-constexpr Index most_judged = 400;  // examples, or rows of a text
+constexpr Index most_judged = 400;  // examples
 
 Json finite(double value) {
   if (std::isfinite(value)) return value;
@@ -52,6 +52,8 @@ Json histogram(const std::vector<Tensor>& parts) {
           {"mean", finite(std::sqrt(means / rows))},
           {"length", finite(std::sqrt(lengths / rows))}};
 }
+
+// ---- A run ----
 
 // A net that learns, with states to return to.
 class Run {
@@ -206,6 +208,8 @@ class Undone {
   NetState before_;
 };
 
+// ---- What is shown of a run ----
+
 // The batch of the next step.
 Batch next_batch(const Run& run, Index most, Random& random) {
   random = random_of(run.options(), run.step());
@@ -347,6 +351,8 @@ Json tape_of(const Run& run) {
   return {{"tape", live::without_places(tape)}};
 }
 
+// ---- Runs of settings, and programs that are the same ----
+
 struct Attempt {
   std::unique_ptr<Run> run;  // null if the net does not fit
   Json blocks, shown;
@@ -470,8 +476,8 @@ Json answer(const Json& request) {
   }
   expect<ArgumentError>(run != nullptr, "{}: no net has been built", what);
   if (what == "steps") {
-    const Index end = run->step() + whole(request, "count", 1, 10'000);
-    expect<ArgumentError>(end <= most_steps, "steps: {} at most", most_steps);
+    expect<ArgumentError>(run->step() < most_steps, "steps: {} at most", most_steps);
+    const Index end = std::min(most_steps, run->step() + whole(request, "count", 1, 10'000));
     const std::vector<double> losses = run->go_to(end);
     return progress(*run, losses);
   }

@@ -54,6 +54,7 @@ double rounded(double x) { return std::stod(fmt::format("{:.6g}", x)); }
 // What a record of a study needs of a run: no traces where a rate is chosen, else those over the
 // whole run, to six digits, since every further digit is a byte in thousands of records.
 Outcome shortened(Outcome outcome, bool is_tested) {
+  // Rates are chosen by "validation", which is the loss here; the error stays in the other value.
   std::swap(outcome.values.at("validation"), outcome.values.at("validation_loss"));
   if (!is_tested) {
     outcome.values.erase("test");
@@ -67,6 +68,23 @@ Outcome shortened(Outcome outcome, bool is_tested) {
 }
 
 }  // namespace
+
+ConditionTask small_transformer(Index layers, const std::string& placement,
+                                const std::string& optimizer, double seconds,
+                                const std::vector<std::string>& systems, bool is_watched) {
+  return {fmt::format("{}_{}_{}", placement, layers, optimizer),
+          fmt::format("Transformer, {} layers, {}-norm", layers, placement),
+          {"grammar", optimizer, {.placement = placement, .layers = layers}, 300},
+          seconds,
+          systems,
+          is_watched};
+}
+
+Paper paper_of(const std::string& name, const std::vector<ConditionTask>& tasks) {
+  Paper paper{.name = name, .tasks = {}, .most_rates = 8, .first_seed = 201, .seeds = 10};
+  for (const ConditionTask& task : tasks) paper.tasks.push_back(column_of(task));
+  return paper;
+}
 
 PaperTask column_of(const ConditionTask& task) {
   const bool text = task.condition.is_text();

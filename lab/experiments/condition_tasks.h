@@ -20,6 +20,13 @@ struct ConditionTask {
   bool is_watched = true;
 };
 
+/// A Transformer of 32 channels on the grammar, 300 steps: "pre_2_adam".
+ConditionTask small_transformer(Index layers, const std::string& placement,
+                                const std::string& optimizer, double seconds,
+                                const std::vector<std::string>& systems, bool is_watched);
+/// A study of these tasks: at most eight rates, and the seeds 201 to 210.
+Paper paper_of(const std::string& name, const std::vector<ConditionTask>& tasks);
+
 /// Its column: bits per character, or errors in %. Settings are chosen by the mean validation loss
 /// of two seeds, and the last state is tested.
 PaperTask column_of(const ConditionTask& task);

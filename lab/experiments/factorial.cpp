@@ -39,10 +39,8 @@ std::vector<ConditionTask> factorial_conditions() {
   for (const std::string optimizer : {"adam", "momentum"})
     for (const auto& [layers, placement] :
          {std::pair{2, "pre"}, std::pair{6, "pre"}, std::pair{2, "post"}})
-      add(fmt::format("{}_{}", placement, layers),
-          fmt::format("Transformer, {} layers, {}-norm", layers, placement),
-          {"grammar", optimizer, {.placement = placement, .layers = layers}, 300},
-          layers == 2 ? 0.5 : 1, any);
+      all.push_back(small_transformer(layers, placement, optimizer, layers == 2 ? 0.5 : 1,
+                                      systems_where(any), false));
   for (const std::string optimizer : {"adam", "momentum"}) {
     for (const std::string placement : {"pre", "post"})
       add(placement + "_6x64", fmt::format("Transformer of 6 x 64, {}-norm", placement),
@@ -60,11 +58,7 @@ std::vector<ConditionTask> factorial_conditions() {
 }  // namespace
 
 const Paper& factorial_paper() {
-  static const Paper paper = [] {
-    Paper made{.name = "factorial", .tasks = {}, .most_rates = 8, .first_seed = 201, .seeds = 10};
-    for (const ConditionTask& task : factorial_conditions()) made.tasks.push_back(column_of(task));
-    return made;
-  }();
+  static const Paper paper = paper_of("factorial", factorial_conditions());
   return paper;
 }
 

@@ -28,10 +28,9 @@ double sign_test(Index signs, Index of_one_sign) {
   return std::min(1.0, 2 * tail / std::pow(2.0, static_cast<double>(signs)));
 }
 
-// What is compared in each setting.
+// What is compared in each setting, and is positive where the statement is true.
 struct Endpoint {
   const char* statement;
-  bool is_positive;  // as predicted
   Advantage (*of)(const MatrixColumn&);
 };
 
@@ -41,17 +40,16 @@ const Results& cell(const MatrixColumn& column, const Form& form) {
 
 const Endpoint endpoints[] = {
     {"the passes of layer normalization gain more together than the sum of what each gains alone",
-     true,
      [](const MatrixColumn& c) {
        return interaction(c.task.metric, cell(c, whole_form), cell(c, backward_form),
                           cell(c, forward_form), cell(c, no_norm_form));
      }},
-    {"the backward pass alone is ahead of the forward pass alone", true,
+    {"the backward pass alone is ahead of the forward pass alone",
      [](const MatrixColumn& c) {
        return advantage(c.task.metric, cell(c, backward_form), cell(c, forward_form));
      }},
-    {"the backward pass alone is behind no norm", false, [](const MatrixColumn& c) {
-       return advantage(c.task.metric, cell(c, backward_form), cell(c, no_norm_form));
+    {"the backward pass alone is behind no norm", [](const MatrixColumn& c) {
+       return advantage(c.task.metric, cell(c, no_norm_form), cell(c, backward_form));
      }}};
 
 bool has_all(const MatrixColumn& column) {
@@ -82,46 +80,37 @@ Purpose purpose_of(const MatrixColumn& column) {
 }
 
 std::vector<JudgedClaim> factorial_predictions(const Matrix& matrix, const std::string& optimizer) {
-  struct Found {
-    Judgement judgement;
-    double p;
-    std::string signs;
-  };
-  std::vector<Found> all;
+  std::vector<JudgedClaim> claims;
   for (const Endpoint& endpoint : endpoints) {
     Results effects{endpoint.statement}, none{"0"};
+    Index positive = 0;
     for (const MatrixColumn& column : matrix) {
       if (purpose_of(column) != Purpose::confirmation || !has_all(column) || assay(column) < 3)
         continue;
       const double mean = endpoint.of(column).mean / margin_of(column.task);
+      positive += mean > 0;
       effects.runs.push_back({.curve = {{1, 0}}, .values = {{effect.value, mean}}});
       none.runs.push_back({.curve = {{1, 0}}, .values = {{effect.value, 0}}});
     }
     if (effects.runs.empty()) return {};
     const auto count = std::ssize(effects.runs);
-    const auto positive = std::ranges::count_if(
-        effects.runs, [](const Outcome& run) { return run.values.at(effect.value) > 0; });
-    const Judgement found =
-        endpoint.is_positive ? better(effect, effects, none) : better(effect, none, effects);
-    all.push_back({found, found.p.value_or(1),
-                   fmt::format("{} of {} settings, sign test p {:.2g}", positive, count,
-                               sign_test(count, std::max(positive, count - positive)))});
+    claims.push_back({"", fmt::format("With {}, {}", optimizer, endpoint.statement),
+                      fmt::format("positive in {} of {} settings, sign test p {:.2g}", positive,
+                                  count, sign_test(count, std::max(positive, count - positive))),
+                      better(effect, effects, none)});
   }
   // Holm: the k-th smallest p counts as often as there are others that are no smaller.
-  std::vector<Found*> order;
-  for (Found& each : all) order.push_back(&each);
-  std::ranges::sort(order, {}, &Found::p);
+  const auto level = [](const JudgedClaim* claim) { return claim->judgement.p.value_or(1); };
+  std::vector<JudgedClaim*> order;
+  for (JudgedClaim& claim : claims) order.push_back(&claim);
+  std::ranges::sort(order, {}, level);
   double adjusted = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {
-    adjusted = std::max(adjusted, static_cast<double>(order.size() - k) * order[k]->p);
+    adjusted = std::max(adjusted, static_cast<double>(order.size() - k) * level(order[k]));
     Judgement& judgement = order[k]->judgement;
     if (judgement.p) judgement.p = std::min(1.0, adjusted);
-    if (is_judged(judgement.verdict) && adjusted > 0.05) judgement.verdict = Verdict::inconclusive;
+    if (adjusted > 0.05) judgement.verdict = Verdict::inconclusive;
   }
-  std::vector<JudgedClaim> claims;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    claims.push_back({"", fmt::format("With {}, {}", optimizer, endpoints[i].statement),
-                      fmt::format("positive in {}", all[i].signs), all[i].judgement});
   return claims;
 }
 

@@ -32,14 +32,10 @@ std::vector<ConditionTask> signal_conditions() {
       all.push_back(
           {fmt::format("{}_{}", name, optimizer), title, condition, seconds, signal_systems()});
     };
-    const auto transformer = [&](Index layers, const std::string& placement, double seconds) {
-      add(fmt::format("{}_{}", placement, layers),
-          fmt::format("Transformer, {} layers, {}-norm", layers, placement),
-          {"grammar", optimizer, {.placement = placement, .layers = layers}, 300}, seconds);
-    };
-    transformer(2, "pre", 1);
-    transformer(6, "pre", 2);
-    transformer(2, "post", 1);
+    for (const auto& [layers, placement] :
+         {std::pair{2, "pre"}, std::pair{6, "pre"}, std::pair{2, "post"}})
+      all.push_back(small_transformer(layers, placement, optimizer, layers == 2 ? 1 : 2,
+                                      signal_systems(), true));
     for (const Index layers : {6, 12})
       add(fmt::format("perceptron_{}", layers), fmt::format("perceptron, {} layers", layers),
           {"mnist", optimizer, {.layers = layers}, 300, 64}, layers == 6 ? 0.3 : 0.4);
@@ -67,11 +63,7 @@ double farthest(const Matrix& matrix, const std::string& constraint, const char*
 const std::vector<std::string> signal_constraints{"+center", "+unit", "+center+unit"};
 
 const Paper& signal_paper() {
-  static const Paper paper = [] {
-    Paper made{.name = "signal", .tasks = {}, .most_rates = 8, .first_seed = 201, .seeds = 10};
-    for (const ConditionTask& task : signal_conditions()) made.tasks.push_back(column_of(task));
-    return made;
-  }();
+  static const Paper paper = paper_of("signal", signal_conditions());
   return paper;
 }
 

@@ -23,7 +23,7 @@ void draw_systems(Report& report, const std::string& optimizer, const Matrix& ma
               .values = {},
               .unit = "bits per character, or % of the test digits misread",
               .caption =
-                  "Means over seeds. A dash: not run, or a run diverged. none is no "
+                  "Means over seeds. A dash: not run; inf: a run diverged. none is no "
                   "normalization, layer_simple is layer normalization."};
   for (const std::string& system : matrix.front().task.all_systems()) {
     map.rows.push_back(system);

@@ -68,9 +68,9 @@ void draw_losses(Report& report, const std::string& optimizer, const MatrixColum
                   "training loss",
                   {},
                   false,
-                  fmt::format("With {}, means over seeds. Without the derivative of the mean the "
-                              "net learns again once its weights are centered; without that of the "
-                              "deviation, centered weights change nothing.",
+                  fmt::format("With {}, means over seeds: layer normalization, and without the "
+                              "derivative of its mean or of its deviation, each with and without "
+                              "centered weights.",
                               optimizer)};
   for (const char* system : {"layer_simple", "detach_mean", "detach_mean+center", "detach_variance",
                              "detach_variance+center"})
@@ -78,7 +78,7 @@ void draw_losses(Report& report, const std::string& optimizer, const MatrixColum
       diagram.series.push_back(mean_training_curve(*results));
       diagram.series.back().name = system;
     }
-  if (!diagram.series.empty()) report.figure("losses_" + optimizer, diagram, Talk::yes);
+  if (!diagram.series.empty()) report.figure("losses_" + column.task.name, diagram, Talk::yes);
 }
 
 void report_signal(Report& report, const Matrix& whole) {
@@ -94,7 +94,7 @@ void report_signal(Report& report, const Matrix& whole) {
                    matrix, traces_of);
     for (const char* detached : {"detach_mean", "detach_variance", "detach"})
       shares(report, optimizer, matrix, detached);
-    draw_losses(report, optimizer, matrix.back());
+    for (const MatrixColumn& column : matrix) draw_losses(report, optimizer, column);
     for (const JudgedClaim& claim :
          signal_predictions(matrix, optimizer == "adam" ? "Adam" : "momentum"))
       report.judged(claim);

@@ -152,18 +152,11 @@ def of_factorial(records):
                 yield of_seeds(sentence, statement, where, found, unit, interior=not column.at_edge(*systems), predicted=EXPLORED)
 
 
-def remain(claims):
-    """The greatest p that a false discovery rate of 5 % lets pass, over all claims."""
-    levels = sorted(claim.p for claim in claims if claim.p is not None and claim.interior)
-    passing = [p for k, p in enumerate(levels, 1) if p <= 0.05 * k / len(levels)]
-    return passing[-1] if passing else 0
-
-
 def table(records):
     claims = sorted([*of_forms(records["forms"]), *of_tables(records["xu2019"]), *of_forks(records["fork"]),
                      *of_signal(records["signal"]), *of_factorial(records["factorial"])],
                     key=lambda claim: claim.sentence)
-    threshold = remain(claims)
+    threshold = tables_ledger.threshold([claim.p for claim in claims if claim.p is not None and claim.interior])
 
     def shown_p(claim):
         if claim.p is None or not claim.interior:

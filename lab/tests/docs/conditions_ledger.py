@@ -5,7 +5,8 @@ import random
 import re
 import statistics
 
-from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, T_975, norm
+import fork_ledger
+from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, norm
 
 CHOOSING, SEEDS = (101, 102), range(201, 211)
 CONSTRAINTS = "center", "unit", "center+unit"
@@ -78,7 +79,7 @@ def interval(differences):
     mean = statistics.mean(differences)
     if not math.isfinite(mean):
         return mean, 0 if len(set(differences)) == 1 else math.inf
-    return mean, T_975[len(differences) - 1] * statistics.stdev(differences) / math.sqrt(len(differences))
+    return fork_ledger.interval(differences)
 
 
 def ratio(part, whole):

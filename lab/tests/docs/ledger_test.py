@@ -131,14 +131,14 @@ class Report:
         parts = [(claim, verdict, *MEASURED.match(measured.rpartition("; ")[2]).groups())
                  for _, verdict, claim, measured in self.judged()]
         levels = sorted(float(p) for *_, p, _ in parts if p)
-        passing = [p for k, p in enumerate(levels, 1) if p <= 0.05 * k / len(levels)] or [0]
+        threshold = tables_ledger.threshold(levels)
         if levels:
             count, remain, greatest = REMAIN.search(self.text).groups()
-            found = len(levels), sum(p <= passing[-1] for p in levels), passing[-1]
+            found = len(levels), sum(p <= threshold for p in levels), threshold
             assert found == (int(count), int(remain or 0), float(greatest or 0)), (self.name, found, count, remain, greatest)
         for claim, verdict, measured, pooled, degrees, p, power in parts:
             if p and verdict in ("supported", "contradicted"):
-                verdict += ", remains" if float(p) <= passing[-1] else ", does not remain"
+                verdict += ", remains" if float(p) <= threshold else ", does not remain"
             yield (claim, measured.replace("+-", "±") + f", p {p}" * bool(p), f"± {pooled} ({degrees})" * bool(pooled), power or "",
                    verdict)
 

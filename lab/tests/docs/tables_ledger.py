@@ -126,6 +126,11 @@ def level(mean, over_seeds, over_items, degrees):
     return two_sided(high, degrees)
 
 
+def threshold(levels):
+    """The greatest p that a false discovery rate of 5 % lets pass (Benjamini and Hochberg); 0 if none."""
+    return max((p for k, p in enumerate(sorted(levels), 1) if p <= 0.05 * k / len(levels)), default=0)
+
+
 def check_difference(column, text, first, a, b, levels, decided):
     """first: the name of a   decided: gets what is said of a verdict that is decided, and its p"""
     measured, _, rest = text.partition(" / ")
@@ -187,10 +192,10 @@ def check(ledger, report):
                     assert int(shown[3]) == len(cell.values), text
                     assert text.endswith("rate at an edge") == (cell.edge and column.learned(cell)), (name, title, text)
     assert differences > 20
-    passing = [p for k, p in enumerate(sorted(levels), 1) if p <= 0.05 * k / len(levels)]
-    remain = sum(p <= passing[-1] for p in levels) if passing else 0
+    greatest = threshold(levels)
+    remain = sum(p <= greatest for p in levels)
     for remains, p, text in decided:
-        assert remains == ("remains" if passing and p <= passing[-1] else "does not remain"), (text, p)
+        assert remains == ("remains" if p <= greatest else "does not remain"), (text, p)
     said = re.search(r"Of (\d+) differences with a p, (\d+) have one of 0.05 or less; .*?(none remains|(\d+) remain)", report.text)
     found = [int(said[1]), int(said[2]), int(said[4] or 0)]
     assert found == [len(levels), sum(p <= 0.05 for p in levels), remain], (found, sorted(levels))

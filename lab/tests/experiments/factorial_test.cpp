@@ -62,6 +62,7 @@ TEST_CASE("endpoints are judged over settings, with Holm's correction", "[lab][f
   CHECK(*claims[1].judgement.p == Approx(0.0052).epsilon(0.02));
   CHECK(claims[1].measured.starts_with("positive in 0 of 4"));
   CHECK(claims[2].judgement.verdict == Verdict::contradicted);  // ahead by 2 in each
+  CHECK(claims[2].measured.starts_with("positive in 0 of 4"));
 }
 
 TEST_CASE("Holm's correction takes back what one test alone would decide", "[lab][factorial]") {
