@@ -1,27 +1,6 @@
 "use strict";
 // The playground: settings and drawing. What is computed, the engine computes in a worker: see playground.h.
 (() => {
-const kinds = {
-  linear: {out: 16}, activation: {name: "relu"}, norm: {norm: "layer"}, dropout: {rate: .1}, residual: {over: 2},
-  recurrent: {cell: "lstm", out: 32, norm: "none"}, attention: {heads: 2, norm: "layer", placement: "pre"},
-  convolution: {out: 8, size: 3}, pool: {size: 2}};
-const block = (kind, settings = {}) => ({block: kind, ...kinds[kind], ...settings});
-const points = {kind: "points", set: "spirals", count: 400, noise: .03}, text = {kind: "text", set: "grammar", count: 400, length: 32, channels: 16};
-const data_of = {points, digits: {kind: "digits", count: 500}, text};
-const plain = {split: .8, init: "default", seed: 1, batch: 32, optimizer: "adam", rate: .01, schedule: "constant", steps: 1000, clip: 0};
-const layers = (count, norm, activation) => Array.from({length: count}, () =>
-  [block("linear"), ...norm ? [block("norm", {norm})] : [], block("activation", {name: activation})]).flat();
-const deep = norm => ({...plain, data: {...points, set: "circles"}, net: layers(8, norm, "tanh"), optimizer: "sgd", rate: .05});
-const drifting = norm => ({...plain, data: {...points, set: "circles"}, net: layers(2, norm, "relu"), optimizer: "momentum", rate: .1});
-const starts = {
-  "Perceptron, exclusive or": {...plain, data: {...points, set: "xor"}, net: layers(1, "", "tanh")},
-  "Deep perceptron with layer norm": deep("layer"),
-  "Residual net, spirals": {...plain, data: points, net: [block("linear", {out: 24}),
-    ...Array.from({length: 3}, () => [block("residual", {over: 3}), block("norm"), block("activation", {name: "gelu"}), block("linear", {out: 24})]).flat()]},
-  "Convolutions, digits": {...plain, data: data_of.digits, net: [block("convolution"), block("norm", {norm: "batch"}), block("activation"),
-    block("pool", {size: 4}), block("linear", {out: 32}), block("activation")]},
-  "Layer-normalized LSTM, text": {...plain, data: text, net: [block("recurrent", {norm: "layer_simple"})], batch: 8},
-  "Two-block Transformer, text": {...plain, data: text, net: [block("attention"), block("attention"), block("norm")], batch: 8, rate: .003}};
 const root = document.getElementById("playground_page"), status = html("p", {"aria-live": "polite", class: "faint", name: "status"});
 const copy = value => JSON.parse(JSON.stringify(value));
 const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -384,24 +363,22 @@ async function show_tape() {
 }
 
 // ---- Tours ----
-const run_to = end => async () => { while (step < end) { const from = step; await take(Math.min(20, end - step)); if (step === from) break; } await look(); };
-const tours = {
-  "A deep net without a norm, and with": [
-    ["Eight layers without a norm, and plain gradient descent. Next: 200 steps.", () => load({settings: deep("")})],
-    ["The loss stays near 0.69, the logarithm of 2, as if by guessing. Open \u201cLook inside\u201d: the gradients are the smaller the nearer to the data. Next: the same net with layer norm.", run_to(200)],
-    ["Each layer has a norm now. Next: 200 steps; the run before stays grey.", async () => { settings = deep("layer"); draw_settings(); await build(); }],
-    ["With the norm it learns: see loss and accuracy. In \u201cLook inside\u201d, gradients keep their size through the layers.", run_to(200)]],
-  "Detach the mean, and watch the common mode": [
-    ["Two layers with norms, trained with momentum. Next: 200 steps.", () => load({settings: drifting("layer_simple")})],
-    ["No gradient ever moves the mean over outputs of these weights, since the derivative of the norm's mean takes it out: the common mode stays level. Next: fork at step 100 with the mean detached.", run_to(200)],
-    ["The mean is constant for the gradient now. Next: 300 steps.", async () => {
-      await rewind(100);
-      await fork();
-      for (const each of settings.net) if (each.block === "norm") each.norm = "detach_mean";
-      draw_settings();
-      await build();
-    }],
-    ["Grey: the run before. Nothing holds the common mode any more, and it drifts; no forward pass sees it.", run_to(400)]]};
+async function take_step({net, at, run = 0, look: histograms, tape}, first) {
+  if (net && first) await load({settings: net});
+  if (net && !first) {
+    settings = {...copy(net), ...at ? {fork: {at, of: copy(built)}} : {}};
+    draw_settings();
+    await build();
+  }
+  while (step < run) {
+    const from = step;
+    await take(Math.min(20, run - step));
+    if (step === from) break;
+  }
+  if (histograms) details.open = true;
+  await look();
+  if (tape) await show_tape();
+}
 async function fork() {
   settings = {...copy(built), fork: {at: step, of: copy(built)}};
   draw_settings();
@@ -410,13 +387,15 @@ async function fork() {
 }
 const tour_view = html("div", {class: "tour", "aria-live": "polite"});
 function begin_tour(name, number = 0) {
-  const [words, action] = tours[name][number];
+  const {title, steps} = tours[name], had_focus = tour_view.contains(document.activeElement);
   set_running(false);
+  tour_choice.value = name;
   return act(async () => {
-    await action();
-    const last = number + 1 === tours[name].length;
-    tour_view.replaceChildren(html("p", {}, html("b", {}, `${number + 1} of ${tours[name].length}. `), words),
-      controls(...last ? [] : [button("Next", () => begin_tour(name, number + 1))], button("End of the tour", () => tour_view.replaceChildren())));
+    await take_step(steps[number], !number);
+    const end = () => { tour_view.replaceChildren(); tour_choice.value = ""; tour_choice.focus(); };
+    tour_view.replaceChildren(html("p", {}, html("b", {}, `${title}, ${number + 1} of ${steps.length}. `), steps[number].words),
+      controls(...number + 1 < steps.length ? [button("Next", () => begin_tour(name, number + 1))] : [], button("End of the tour", end)));
+    if (had_focus) tour_view.querySelector("button").focus();
   });
 }
 
@@ -425,7 +404,7 @@ const run_button = button("Run", () => set_running(!running)), counter = html("o
 position.addEventListener("change", () => { set_running(false); const to = +position.value; act(() => to <= step ? rewind(to) : take(to - step)); });
 const start_choice = choice("start", Object.keys(starts).map(each => [each]), Object.keys(starts)[0]);
 start_choice.addEventListener("change", () => { set_running(false); act(() => load({settings: starts[start_choice.value]})); });
-const tour_choice = choice("tour", [["", "choose"], ...Object.keys(tours).map(each => [each])], "");
+const tour_choice = choice("tour", [["", "choose"], ...Object.entries(tours).map(([name, {title}]) => [name, title])], "");
 tour_choice.addEventListener("change", () => { if (tour_choice.value) begin_tour(tour_choice.value); });
 
 async function start() {
@@ -445,14 +424,15 @@ async function start() {
     html("h2", {}, "Data"), data_row, html("h2", {}, "Training"), training_row, html("h2", {}, "Take it along"),
     controls(button("Put it in the address", paused(put_address)), button("Save", paused(() => save("playground.json", JSON.stringify(state())))), labelled("load", file),
       button("As a C++ program", paused(show_program)), button("Tape of the next step", paused(show_tape))), program_view, tape_view);
-  const from_address = () => act(() => {
-    let found = {settings: starts[start_choice.value]};
-    if (location.hash.length > 1) found = JSON.parse(decodeURIComponent(location.hash.slice(1)));
-    return load(found);
-  });
+  const from_address = () => {
+    const [, tour] = location.hash.match(/^#tour=(\w+)$/) || [];
+    if (Object.hasOwn(tours, tour)) return begin_tour(tour);
+    return act(() => load(location.hash.length > 1 ? JSON.parse(decodeURIComponent(location.hash.slice(1))) : {settings: starts[start_choice.value]}));
+  };
   await from_address();
   window.addEventListener("hashchange", from_address);
-  window.playground = {state, worker: () => worker, ask, act, load, settings: () => settings, curves: () => ({curves, before}), is_busy: () => busy > 0 || running, starts};
+  window.playground = {state, worker: () => worker, ask, act, load, settings: () => settings, curves: () => ({curves, before}), is_busy: () => busy > 0 || running, starts,
+    starts_of_tours: Object.fromEntries(Object.entries(tours).map(([name, {steps}]) => [name, steps.filter(each => each.net).map(each => each.net)]))};
 }
 start();
 })();
