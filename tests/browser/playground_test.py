@@ -11,6 +11,7 @@ import time
 import unittest
 import urllib.parse
 
+from selenium.webdriver import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from pages import DESKTOP, PHONE, BrowserTest
@@ -154,6 +155,7 @@ class Playground(BrowserTest):
             self.click("Step")
         self.assertEqual(self.losses()[:11], before[:11])
         self.assertNotEqual(self.losses()[12:], before[12:16])
+        self.assertEqual(self.losses("before"), before)  # to its end, though the fork is at step 11
         self.expect_net_is_the_state()
         state, losses = self.state(), self.losses()
         self.click("Put it in the address")
@@ -280,6 +282,29 @@ class Playground(BrowserTest):
                 self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), width)
                 self.picture(f"start_{i}_{width}")
 
+    def test_all_is_reached_and_done_by_keys(self):
+        self.open()
+        self.set("start", "Convolutions, digits")
+        pad = self.driver.find_element("css selector", "canvas")
+        pad.send_keys(" ", *[Keys.ARROW_DOWN] * 15, " ", *[Keys.ARROW_RIGHT] * 3)  # a stroke, as a one has it
+        self.settle()
+        self.assertEqual(self.words(), "The pen is up.")
+        self.assertRegex(self.driver.find_element("css selector", "canvas + p").text, r"^\d: [\d.]+ %")
+        inked = self.driver.execute_script("""const picture = arguments[0].getContext('2d').getImageData(0, 0, 280, 280).data, rows = new Set();
+          for (let i = 0; i < picture.length; i += 4) if (picture[i] === 255 && picture[i + 1] === 255) rows.add(Math.floor(i / 4 / 280 / 10)); return [...rows];""", pad)
+        self.assertEqual(inked, list(range(5, 23)))  # 6 to 21, and the width of the pen
+        self.set("start", "Perceptron, exclusive or")
+        self.driver.find_element("css selector", "canvas").send_keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_LEFT, Keys.ENTER)
+        self.settle()
+        self.assertEqual(self.state()["settings"]["data"]["points"][-1], [-.1, .2, 0])
+        # every control is in the order of the tabulator and has a name
+        self.set("tour", "mean")
+        self.assertEqual(self.driver.execute_script("""return [...document.querySelectorAll("#playground_page :is(button, input, select, textarea, canvas, summary)")]
+          .filter(each => each.tabIndex < 0 || !(each.getAttribute("aria-label") || each.labels?.[0]?.textContent || each.textContent).trim()).map(each => each.outerHTML)"""), [])
+        self.driver.find_element("css selector", ".tour button").send_keys(Keys.ENTER)
+        self.settle()
+        self.assertEqual(self.driver.switch_to.active_element.text, "Next")
+
     def test_bad_input_is_named(self):
         self.open()
         for name, value, words in (("rate", "1e10", "rate"), ("count", "20000", "count: 20000; 4 to 10000"), ("batch", "0", "batch"), ("out", "0", "does not fit")):
@@ -313,10 +338,15 @@ class Playground(BrowserTest):
     def test_a_worker_that_died_is_started_again(self):
         self.open()
         self.click("Step")
-        self.driver.execute_script("playground.worker().dispatchEvent(new ErrorEvent('error', {message: 'out of memory'}))")
+        losses = self.losses()
+        self.driver.execute_script("window.first = playground.worker(); document.querySelector('button').click(); first.postMessage(1)")  # while it runs
         WebDriverWait(self.driver, 60).until(lambda _: "started again" in self.words())
         self.settle()
+        self.assertTrue(self.driver.execute_script("return first !== playground.worker()"))
+        self.assertEqual(self.losses()[:1], losses)
+        step = self.state()["step"]
         self.click("Step")
+        self.assertEqual(self.state()["step"], step + 1)
         self.expect_net_is_the_state()
 
     def test_the_page_is_small_and_needs_no_network(self):
