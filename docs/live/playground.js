@@ -80,13 +80,13 @@ const until = (of, end) => Object.fromEntries(Object.entries(of).map(([key, run]
 
 // Builds the net of the settings. The last net that fits goes on. A fork keeps the curve of what it forks in grey.
 async function build() {
-  const answer = await ask({do: "build", settings});
+  const wanted = copy(settings), answer = await ask({do: "build", settings: wanted});  // they may change while one waits
   blocks = answer.blocks;
   if (answer.fits) {
-    const has_begun = !(settings.fork && built && built.fork && step === settings.fork.at), other_data = !built || built.data.kind !== settings.data.kind;
+    const has_begun = !(wanted.fork && built && built.fork && step === wanted.fork.at), other_data = !built || built.data.kind !== wanted.data.kind;
     if (curves.loss.length && has_begun) keep_before();
-    curves = settings.fork ? until(before, settings.fork.at) : empty();
-    built = copy(settings);
+    curves = wanted.fork ? until(before, wanted.fork.at) : empty();
+    built = wanted;
     shown = answer.shown;
     enter(answer);
     say("");

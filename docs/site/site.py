@@ -47,7 +47,7 @@ def target(path):
         return path.with_name("index.html")
     if path.suffix == ".md":
         return path.with_suffix(".html")
-    return path if path.suffix == ".svg" else pathlib.Path("source", f"{path}.html")
+    return path if path.suffix in (".svg", ".png") else pathlib.Path("source", f"{path}.html")
 
 
 def relative(path, page):
@@ -110,6 +110,8 @@ class Site:
         if not name or re.match(r"\w+:", name):
             return address
         path = pathlib.Path(os.path.relpath(ROOT / source.parent / name, ROOT))
+        if path == pathlib.Path("docs/playground.md") and anchor.startswith("tour="):  # GitHub shows the page that lists them
+            return relative(PLAYGROUND, page) + mark + anchor if self.engine else relative(target(path), page)
         to = target(path)
         if to.parts[0] == "source":
             self.sources.add(path)
