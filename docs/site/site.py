@@ -172,14 +172,14 @@ class Site:
         """What these pages load: the engine, the page that steps through a tape, and what shows them; and the playground,
         whose one file has all of it, since its engine runs in a worker, which may load no other file."""
         viewer, engine = json.dumps((ROOT / "inspect/viewer.html").read_text()), self.engine.read_text()
-        elements, lessons, playground = ((LIVE / f"{name}.js").read_text() for name in ("elements", "lessons", "playground"))
+        elements, lessons, nets, playground = ((LIVE / f"{name}.js").read_text() for name in ("elements", "lessons", "nets", "playground"))
         (self.folder / "live.js").write_text(f"{engine}\nconst viewer_page = {viewer};\n(() => {{\n{elements}{lessons}}})();\n")
 
         def inert(name, text):
             return f'<script type="text/plain" id="{name}">{text.replace("</script", "<" + chr(92) + "/script")}</script>'
 
         self.write(PLAYGROUND, "Playground", f'<h1>Playground</h1><div class="live playground" id="playground_page"></div>{inert("engine", engine)}'
-                   f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{playground}}})();</script>')
+                   f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{nets}{playground}}})();</script>')
 
     def write_source(self, path):
         """A page of a file; of a folder, a page that lists its files, which get pages too."""

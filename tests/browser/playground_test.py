@@ -3,6 +3,7 @@ the folder PICTURES. Needs what site_test.py needs."""
 
 import base64
 import json
+import math
 import pathlib
 import random
 import sys
@@ -10,6 +11,7 @@ import time
 import unittest
 import urllib.parse
 
+from selenium.webdriver import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from pages import DESKTOP, PHONE, BrowserTest
@@ -43,6 +45,9 @@ class Playground(BrowserTest):
         if state:
             self.driver.get("about:blank")
             self.driver.get(PAGE.as_uri() + "#" + urllib.parse.quote(json.dumps(state)))
+        self.wait_for_page()
+
+    def wait_for_page(self):
         WebDriverWait(self.driver, 60).until(lambda driver: driver.execute_script("return !!window.playground"))
         self.settle()
 
@@ -150,6 +155,7 @@ class Playground(BrowserTest):
             self.click("Step")
         self.assertEqual(self.losses()[:11], before[:11])
         self.assertNotEqual(self.losses()[12:], before[12:16])
+        self.assertEqual(self.losses("before"), before)  # to its end, though the fork is at step 11
         self.expect_net_is_the_state()
         state, losses = self.state(), self.losses()
         self.click("Put it in the address")
@@ -157,8 +163,7 @@ class Playground(BrowserTest):
         self.open()
         self.driver.get("about:blank")
         self.driver.get(address)
-        WebDriverWait(self.driver, 60).until(lambda driver: driver.execute_script("return !!window.playground"))
-        self.settle()
+        self.wait_for_page()
         self.assertEqual(self.state(), state)
         self.assertEqual(self.losses(), losses[11:])
         self.open()
@@ -169,28 +174,101 @@ class Playground(BrowserTest):
         self.click("As a C++ program")
         self.assertIn("int main", self.driver.find_element("id", "playground_page").text)
 
-    def test_tours(self):
+    def tour(self, name, width):
+        """Goes through a tour, from its address. Of each step: accuracy, common mode, length of weights and mean of the last
+        losses, the curve of loss before, and what "Look inside" finds."""
+        self.driver.get("about:blank")
+        self.show(PAGE, width)
+        self.driver.get(f"{PAGE.as_uri()}#tour={name}")
+        self.wait_for_page()
+        seen = []
+        while True:
+            run = self.driver.execute_script("return playground.curves()")
+            last = {key: run["curves"][key][-1][1] for key in ("accuracy", "common", "length")}
+            losses = [loss for _, loss in run["curves"]["loss"][-10:]]
+            [look] = self.answers({"do": "look"})
+            look["norms"].sort(key=lambda each: each["name"])
+            seen.append({**last, "loss": sum(losses) / max(1, len(losses)), "before": run["before"]["loss"], **look})
+            self.picture(f"tour_{name}_{len(seen)}_{width}")
+            self.assertIn(f", {len(seen)} of ", self.driver.find_element("class name", "tour").text)
+            if not any(each.text == "Next" for each in self.driver.find_elements("tag name", "button")):
+                break
+            self.click("Next")
+        self.assertEqual(self.words(), "")
+        self.expect_net_is_the_state()
+        self.click("End of the tour")
+        self.assertEqual(self.driver.find_element("class name", "tour").text, "")
+        return seen
+
+    def lengths(self, step, kind):
+        return [each[kind]["length"] for each in step["blocks"]]
+
+    def test_the_tour_of_norms(self):
         for width in (DESKTOP, PHONE):
-            for name in ("A deep net without a norm, and with", "Detach the mean, and watch the common mode"):
-                self.open(width)
-                self.driver.find_element("css selector", "details.looks summary").click()
-                self.set("tour", name)
-                seen = []
-                while True:
-                    curves = self.driver.execute_script("return playground.curves()")
-                    seen.append((curves["curves"]["accuracy"][-1][1], curves["curves"]["common"][-1][1], curves["before"]))
-                    self.picture(f"{name.split()[0].lower()}_{len(seen)}_{width}")
-                    if not any(each.text == "Next" for each in self.driver.find_elements("tag name", "button")):
-                        break
-                    self.click("Next")
-                self.assertEqual(len(seen), 4)
-                self.expect_net_is_the_state()
-                if name.startswith("A deep"):
-                    self.assertLess(seen[1][0], .75)
-                    self.assertGreater(seen[3][0], .9)
-                else:
-                    self.assertAlmostEqual(seen[1][1], seen[0][1], delta=1e-9)  # the derivative of the mean keeps it
-                    self.assertGreater(abs(seen[3][1] - seen[0][1]), 1e-4)
+            _, without, _, normed = self.tour("norm", width)
+            self.assertAlmostEqual(without["loss"], math.log(2), delta=.02)
+            self.assertLess(without["accuracy"], .75)
+            self.assertGreater(normed["accuracy"], .9)
+            gradients = self.lengths(without, "gradients")
+            self.assertEqual(gradients, sorted(gradients))
+            self.assertGreater(gradients[-1] / gradients[0], 200)
+            gradients = self.lengths(normed, "gradients")
+            self.assertLess(max(gradients) / min(gradients), 10)
+
+    def test_the_tour_of_the_mean(self):
+        first, attached, _, detached = self.tour("mean", PHONE)
+        self.assertAlmostEqual(attached["common"], first["common"], delta=1e-9)  # the derivative of the mean keeps it
+        self.assertGreater(abs(detached["common"] - first["common"]), 1e-2)
+        self.assertEqual([step for step, _ in detached["before"]], list(range(1, 201)))  # the whole run that was forked at 100
+
+    def test_the_tour_of_the_deviation(self):
+        _, attached, fresh, detached = self.tour("deviation", PHONE)
+        [loss, *_] = detached["before"]
+        self.assertEqual(loss[1], self.losses()[0])  # the same forward pass
+        self.assertLess(attached["loss"], 1)
+        self.assertLess(attached["loss"], .65 * detached["loss"])
+        self.assertGreater(detached["length"], 1.5 * attached["length"])
+        for kind, places in (("gradients", fresh["norms"]), ("gradients", detached["norms"])):
+            for place in places:
+                self.assertLess(place["before"][kind]["mean"], 1e-9 * place["before"][kind]["length"])
+        other = self.driver.execute_script("return playground.starts_of_tours.deviation[0]")
+        attached_gradients = sorted(self.answers(build(other), {"do": "look"})[1]["norms"], key=lambda each: each["name"])
+        for a, b in zip(attached_gradients, fresh["norms"], strict=True):
+            self.assertEqual(a["before"]["values"], b["before"]["values"])
+            self.assertLess(a["before"]["gradients"]["length"], b["before"]["gradients"]["length"])
+        a, b = attached["norms"][-1]["before"], detached["norms"][-1]["before"]
+        self.assertGreater(b["values"]["length"], 10 * a["values"]["length"])
+        self.assertLess(b["gradients"]["length"], a["gradients"]["length"])
+
+    def test_the_tour_of_a_zero_gradient(self):
+        _, dead, asked, leaky, alive = self.tour("zero", PHONE)
+        self.assertAlmostEqual(dead["loss"], math.log(2), delta=.05)
+        self.assertEqual(self.lengths(dead, "values")[8], 0)
+        self.assertEqual(self.lengths(dead, "gradients")[:8], [0] * 8)
+        self.assertGreater(self.lengths(dead, "gradients")[8], 0)
+        self.assertEqual(asked["blocks"], dead["blocks"])
+        self.assertGreater(min(self.lengths(leaky, "gradients")), 0)
+        self.assertGreater(alive["accuracy"], .9)
+        settings = self.driver.execute_script("return playground.starts_of_tours.zero[0]")
+        *_, later = self.answers(build(settings), steps(2040), {"do": "look"})  # the words of the tour
+        self.assertEqual(self.lengths(later, "gradients")[:8], [0] * 8)
+        self.assertGreater(self.answers(build({**settings, "rate": .1}), steps(300))[1]["accuracy"], .9)
+        normed = [each for block in settings["net"] for each in ([block, {"block": "norm", "norm": "layer"}] if block["block"] == "linear" else [block])]
+        self.assertLess(self.answers(build({**settings, "net": normed}), steps(300))[1]["accuracy"], .6)
+
+    def test_the_tour_of_two_optimizers(self):
+        normed, backward, adam, neither = self.tour("adam", PHONE)
+        self.assertAlmostEqual(backward["loss"], math.log(10), delta=.05)
+        self.assertLess(backward["accuracy"], .2)
+        self.assertAlmostEqual(self.lengths(normed, "values")[2], math.sqrt(32), delta=.01)
+        self.assertLess(max(self.lengths(backward, "values")[1:]), 1)
+        gradients = self.lengths(backward, "gradients")
+        self.assertGreater(gradients[-1] / gradients[0], 200)
+        for each in (normed, adam, neither):
+            self.assertGreater(each["accuracy"], .9)
+        settings = self.driver.execute_script("return playground.starts_of_tours.adam[1]")
+        for rate in (.03, .1):
+            self.assertLess(self.answers(build({**settings, "rate": rate}), steps(300))[1]["accuracy"], .4)
 
     def test_starts_fit_in_a_phone(self):
         for width in (DESKTOP, PHONE):
@@ -203,6 +281,29 @@ class Playground(BrowserTest):
                 self.assertEqual(self.words(), "")
                 self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), width)
                 self.picture(f"start_{i}_{width}")
+
+    def test_all_is_reached_and_done_by_keys(self):
+        self.open()
+        self.set("start", "Convolutions, digits")
+        pad = self.driver.find_element("css selector", "canvas")
+        pad.send_keys(" ", *[Keys.ARROW_DOWN] * 15, " ", *[Keys.ARROW_RIGHT] * 3)  # a stroke, as a one has it
+        self.settle()
+        self.assertEqual(self.words(), "The pen is up.")
+        self.assertRegex(self.driver.find_element("css selector", "canvas + p").text, r"^\d: [\d.]+ %")
+        inked = self.driver.execute_script("""const picture = arguments[0].getContext('2d').getImageData(0, 0, 280, 280).data, rows = new Set();
+          for (let i = 0; i < picture.length; i += 4) if (picture[i] === 255 && picture[i + 1] === 255) rows.add(Math.floor(i / 4 / 280 / 10)); return [...rows];""", pad)
+        self.assertEqual(inked, list(range(5, 23)))  # 6 to 21, and the width of the pen
+        self.set("start", "Perceptron, exclusive or")
+        self.driver.find_element("css selector", "canvas").send_keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_LEFT, Keys.ENTER)
+        self.settle()
+        self.assertEqual(self.state()["settings"]["data"]["points"][-1], [-.1, .2, 0])
+        # every control is in the order of the tabulator and has a name
+        self.set("tour", "mean")
+        self.assertEqual(self.driver.execute_script("""return [...document.querySelectorAll("#playground_page :is(button, input, select, textarea, canvas, summary)")]
+          .filter(each => each.tabIndex < 0 || !(each.getAttribute("aria-label") || each.labels?.[0]?.textContent || each.textContent).trim()).map(each => each.outerHTML)"""), [])
+        self.driver.find_element("css selector", ".tour button").send_keys(Keys.ENTER)
+        self.settle()
+        self.assertEqual(self.driver.switch_to.active_element.text, "Next")
 
     def test_bad_input_is_named(self):
         self.open()
@@ -237,10 +338,15 @@ class Playground(BrowserTest):
     def test_a_worker_that_died_is_started_again(self):
         self.open()
         self.click("Step")
-        self.driver.execute_script("playground.worker().dispatchEvent(new ErrorEvent('error', {message: 'out of memory'}))")
+        losses = self.losses()
+        self.driver.execute_script("window.first = playground.worker(); document.querySelector('button').click(); first.postMessage(1)")  # while it runs
         WebDriverWait(self.driver, 60).until(lambda _: "started again" in self.words())
         self.settle()
+        self.assertTrue(self.driver.execute_script("return first !== playground.worker()"))
+        self.assertEqual(self.losses()[:1], losses)
+        step = self.state()["step"]
         self.click("Step")
+        self.assertEqual(self.state()["step"], step + 1)
         self.expect_net_is_the_state()
 
     def test_the_page_is_small_and_needs_no_network(self):
