@@ -32,7 +32,7 @@ CLICK_ALL = """
   const seen = selector => [...root.querySelectorAll(selector)].filter(each => each.offsetParent);
   const click = (kind, which, how) => {
     const one = of => of[Math.floor(how * of.length)], pick = of => of[Math.floor(which * of.length)];
-    if (kind < .4) return pick(seen("button").filter(each => names.includes(each.textContent) || each.dataset.at)).click();
+    if (kind < .4) return pick(seen("button, summary").filter(each => names.includes(each.textContent) || each.dataset.at || each.tagName === "SUMMARY")).click();
     const field = pick(seen("select:not([name=tour]), input:not([type=file])"));
     field.value = field.tagName === "SELECT" ? one([...field.options].filter(each => !each.value.includes("digits"))).value :
       field.name === "position" ? Math.floor(how * (Math.min(+field.max, playground.state().step + 20) + 1)) :
@@ -108,6 +108,11 @@ class Playground(BrowserTest):
         self.assertEqual(losses, shown[len(shown) - count:])
         if not at:
             self.expect_close(losses[:5], ask(LIVE, *requests)[-1]["losses"][:5])
+        looks = self.driver.find_element("css selector", "details.looks")
+        if looks.get_attribute("open"):
+            self.assertIn(f"Step {state['step']}. ", looks.text)
+        axes = self.driver.execute_script("return [...document.querySelectorAll('.both .panels svg')].map(each => [...each.querySelectorAll('text.end')].slice(0, -1).map(each => each.textContent))")
+        self.assertEqual([len(set(axis)) for axis in axes], [len(axis) for axis in axes], axes)
 
     def expect_close(self, a, b):
         if isinstance(a, (list, dict)):
@@ -179,6 +184,8 @@ class Playground(BrowserTest):
         self.assertGreater(len(self.driver.find_element("css selector", "pre.written").text), 100)
         self.click("As a C++ program")
         self.assertIn("int main", self.driver.find_element("id", "playground_page").text)
+        self.set("rate", ".02")
+        self.assertNotIn("int main", self.driver.find_element("id", "playground_page").text)  # of another net
 
     def tour(self, name, width):
         """Goes through a tour, from its address. Of each step: accuracy, common mode, length of weights and mean of the last
