@@ -85,7 +85,7 @@ void report_factorial(Report& report, const Matrix& whole) {
 PaperExperiment experiment() {
   return {
       .paper = factorial_paper(),
-      .summary = "Crosses the parts of layer normalization, and asks what each gains.",
+      .summary = "Crosses the parts of layer normalization, and measures the gain of each.",
       .title = "The parts of layer normalization, crossed",
       .introduction =
           "A form is a value, x or z = (x - mean) / s, a factor of the gradient, 1 or 1/s, and a "

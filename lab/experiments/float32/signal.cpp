@@ -135,7 +135,8 @@ void report_signal(Report& report, const Matrix& whole) {
 PaperExperiment experiment() {
   return {
       .paper = signal_paper(),
-      .summary = "Asks which derivative of layer normalization constraints on weights replace.",
+      .summary =
+          "Tests which derivatives of layer normalization constraints on weights can replace.",
       .title = "Bookkeeping and signal",
       .introduction =
           "Layer normalization has its mean, its deviation or both detached. Beside each stands "
