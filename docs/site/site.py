@@ -76,12 +76,15 @@ class Site:
         self.sources = set()  # files and folders that pages refer to
         self.sections = []  # what the search finds: [page, title, [[anchor, heading, text], ...]]
         link = r"\[([^\]]+)\]\(([\w.]+\.md)\)"
-        self.lessons, self.pages = [], []
+        self.lessons, listed = [], {}
         for folder in DOCS:
             course = (ROOT / folder / "README.md").read_text()
             self.lessons += [(title, folder / page) for title, page in re.findall(rf"^\d+\. {link}", course, re.M)]
-            listed = "\n".join(re.findall(r"^- .*(?:\n  .*)*", course, re.M))
-            self.pages += [(title[0].upper() + title[1:], folder / page) for title, page in re.findall(link, listed)]
+            items = "\n".join(re.findall(r"^(?:-|\d+\.) .*(?:\n  .*)*", course, re.M))
+            for title, page in re.findall(link, items):
+                listed.setdefault(folder / page, title[0].upper() + title[1:])
+        lessons = {page for _, page in self.lessons}
+        self.pages = [(title, page) for page, title in listed.items() if page not in lessons]
 
     def navigation(self, page):
         def entry(title, path):
