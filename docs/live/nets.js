@@ -53,8 +53,8 @@ const tours = {
     {net: dying("relu", .3), words: "Four layers of relu, and a rate 30 times as large as usual with Adam. Next: 40 steps."},
     {run: 40, look: true, words: "The loss stays near 0.69, as if by guessing. In \u201cLook inside\u201d: after block 8, the last relu, all values are 0, and above " +
       "it in the table, nearer to the data, every gradient is exactly 0. Next: ask the tape."},
-    {tape: true, words: "At the end of the page stands the tape of the next step. Choose a node such as blocks.layers.0.weight: it lists the way of its gradient, and the " +
-      "operation where it ends, a relu of whose inputs none is positive. Even 2,000 more steps do not revive it. Next: fork here, with leaky_relu and a third of the rate."},
+    {tape: true, words: "Here is the tape of the next step, which stands at the end of the page. Choose blocks.layers.0.weight, and below " +
+      "it \u201cWhy this gradient?\u201d: its way ends at a relu of whose inputs none is positive. Even 2,000 more steps do not revive it. Next: fork here, with leaky_relu and a third of the rate."},
     {net: dying("leaky_relu", .1), at: 40, look: true, words: "The weights are the same, but a hundredth of the gradient passes where inputs are negative: it is small, and not 0. Next: 100 steps."},
     {run: 140, look: true, words: "It learns again. Grey: the run before. A rate of 0.1 from the beginning would have kept the relus alive, too. A layer norm before them does not at the rate 0.3: try it."}]},
   adam: {title: "Momentum against Adam, with the backward pass alone", steps: [

@@ -430,7 +430,10 @@ async function take_step({net, at, run = 0, look: histograms, tape}, first) {
   }
   if (histograms) details.open = true;
   await look();
-  if (tape) await show_tape();
+  if (tape) {
+    await show_tape();
+    tape_view.scrollIntoView({block: "end"});  // the words stay in sight
+  }
 }
 async function fork() {
   settings = {...copy(built), fork: {at: step, of: copy(built)}};

@@ -203,6 +203,12 @@ class Playground(BrowserTest):
             look["norms"].sort(key=lambda each: each["name"])
             seen.append({**last, "loss": sum(losses) / max(1, len(losses)), "before": run["before"]["loss"], **look})
             self.picture(f"tour_{name}_{len(seen)}_{width}")
+            for frame in self.driver.find_elements("css selector", "#playground_page iframe"):
+                self.driver.switch_to.frame(frame)
+                WebDriverWait(self.driver, 60).until(lambda driver: driver.find_elements("css selector", "[data-node='0']"))
+                self.driver.execute_script("document.querySelector(\"[data-node='0']\").click()")
+                seen[-1]["why"] = self.driver.find_element("css selector", "details pre").get_attribute("textContent")
+                self.driver.switch_to.default_content()
             self.assertIn(f", {len(seen)} of ", self.driver.find_element("class name", "tour").text)
             if not any(each.text == "Next" for each in self.driver.find_elements("tag name", "button")):
                 break
@@ -260,6 +266,8 @@ class Playground(BrowserTest):
         self.assertEqual(self.lengths(dead, "gradients")[:8], [0] * 8)
         self.assertGreater(self.lengths(dead, "gradients")[8], 0)
         self.assertEqual(asked["blocks"], dead["blocks"])
+        self.assertIn("blocks.layers.0.weight is zero", asked["why"])
+        self.assertIn("0 of 32 inputs are positive", asked["why"])
         self.assertGreater(min(self.lengths(leaky, "gradients")), 0)
         self.assertGreater(alive["accuracy"], .9)
         settings = self.driver.execute_script("return playground.starts_of_tours.zero[0]")

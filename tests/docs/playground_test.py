@@ -82,6 +82,16 @@ class Playground(unittest.TestCase):
             first, last = ask(build(settings), steps(100))
             self.assertEqual(abs(last["common"] - first["common"]) < 1e-12, name == "layer_simple")
 
+    def test_what_the_lecture_shows(self):
+        """docs/playground.md: an LSTM with a detached mean from step 50 on has the same loss, and half as much again of the common mode."""
+        def lstm(name):
+            return state({**TEXT, "count": 400, "length": 32, "channels": 16}, block("recurrent", cell="lstm", out=32, norm=name), batch=8)
+
+        before, after = (ask(build(settings), steps(200 - at)) for settings, at in ((lstm("layer_simple"), 0), (fork(lstm("layer_simple"), 50, net=lstm("detach_mean")["net"]), 50)))
+        for same, each in zip(before[1]["losses"][-10:], after[1]["losses"][-10:], strict=True):
+            self.assertAlmostEqual(same, each, delta=.05)
+        self.assertGreater(after[1]["common"], 1.4 * before[1]["common"])
+
     def test_a_fork_continues(self):
         for name in ("dropout and batch", "lstm", "transformer"):
             settings, same = STATES[name], fork(STATES[name], 20)
