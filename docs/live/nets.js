@@ -6,7 +6,7 @@ const kinds = {
 const block = (kind, settings = {}) => ({block: kind, ...kinds[kind], ...settings});
 const points = {kind: "points", set: "spirals", count: 400, noise: .03}, text = {kind: "text", set: "grammar", count: 400, length: 32, channels: 16};
 const data_of = {points, digits: {kind: "digits", count: 500}, text}, circles = {...points, set: "circles"};
-const plain = {split: .8, init: "default", seed: 1, batch: 32, optimizer: "adam", rate: .01, schedule: "constant", steps: 1000, clip: 0};
+const plain = {split: .8, init: "default", seed: 1, batch: 32, optimizer: "adam", rate: .01, schedule: "constant", steps: 1000, clip: 0, precision: "double"};
 const layers = (count, norm, activation, out = 16) => Array.from({length: count}, () =>
   [block("linear", {out}), ...norm ? [block("norm", {norm})] : [], block("activation", {name: activation})]).flat();
 const deep = norm => ({...plain, data: circles, net: layers(8, norm, "tanh"), optimizer: "sgd", rate: .05});

@@ -11,8 +11,9 @@ let worker, waiting = new Map(), asked = 0;
 
 function start_worker() {
   const source = [document.getElementById("engine").textContent, `
-    const begun = tapegrad();
-    onmessage = ({data: [number, request]}) => begun.then(engine => postMessage([number, engine.ccall("answer", "string", ["string"], [request])]))
+    const begun = {};
+    const engine_of = precision => begun[precision] ||= (engines[precision] || engines.double)();
+    onmessage = ({data: [number, precision, request]}) => engine_of(precision).then(engine => postMessage([number, engine.ccall("answer", "string", ["string"], [request])]))
       .catch(error => setTimeout(() => { throw error; }));`];
   const address = URL.createObjectURL(new Blob(source, {type: "text/javascript"}));
   worker = new Worker(address);
@@ -37,7 +38,7 @@ function start_worker() {
 }
 const ask = request => new Promise((resolve, reject) => {
   waiting.set(++asked, {resolve, reject});
-  worker.postMessage([asked, JSON.stringify({compute: "playground", ...request})]);
+  worker.postMessage([asked, {...built, ...request, ...request.settings}.precision || "double", JSON.stringify({compute: "playground", ...request})]);
 });
 
 // Actions wait for each other, so that what is shown is the net's.
@@ -89,9 +90,8 @@ async function build() {
     built = wanted;
     shown = answer.shown;
     enter(answer);
-    say("");
-    program_view.replaceChildren();  // they were of another net
-    tape_view.replaceChildren();
+    say(answer.added && answer.added.length ? `New, with values by the seed: ${answer.added.join(", ")}.` : "");
+    for (const view of [program_view, tape_view, check_view]) view.replaceChildren();  // they were of another net
     if (other_data || built.data.kind === "text") draw_own();
   } else {
     say("This net does not fit; the last one that fits goes on.", true);
@@ -143,7 +143,7 @@ function set_running(on) {
 const paused = action => { set_running(false); act(action); return act(look); };
 
 // ---- Drawing ----
-const views = html("div", {class: "panels"}), histograms = html("div"), own = html("div", {class: "panel"}), program_view = html("div"), tape_view = html("div");
+const views = html("div", {class: "panels"}), histograms = html("div"), own = html("div", {class: "panel"}), program_view = html("div"), tape_view = html("div"), check_view = html("div");
 const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const thin = run => { const by = Math.ceil(run.length / 300); return run.filter((_, i) => i % by === 0 || i === run.length - 1); };
 
@@ -335,7 +335,7 @@ function field(of, key, values, redraw = () => {}, within = "") {
   return labelled(key.replace("_", " "), made);
 }
 const options_of = (key, kind) => ({name: names.activation, cell: ["rnn", "rnn_relu", "lstm", "gru"], placement: ["pre", "post"], optimizer: names.optimizer, schedule: names.schedule,
-  init: ["default", "he", "xavier", "orthogonal"], set: kind === "text" ? ["grammar", "own"] : ["xor", "circles", "spirals", "own"]})[key];
+  init: ["default", "he", "xavier", "orthogonal"], precision: ["double", "float"], set: kind === "text" ? ["grammar", "own"] : ["xor", "circles", "spirals", "own"]})[key];
 
 const net_row = html("ol", {class: "blocks"}), data_row = html("div"), training_row = html("div");
 const size_of = found => !found ? "" : found.error ? found.error : found.shape ? `(${found.shape.join(", ")}), ${found.parameters} parameters` : "";
@@ -381,7 +381,7 @@ function draw_settings() {
   const wanted = {points: data.set === "own" ? ["set"] : ["set", "count", "noise"], digits: ["count"], text: data.set === "own" ? ["set", "length", "channels"] : ["set", "count", "length", "channels"]}[data.kind];
   data_row.replaceChildren(controls(labelled("data", kind), ...wanted.map(key => field(data, key, options_of(key, data.kind), key === "set" ? set_of : undefined)), field(settings, "split"), field(settings, "batch")),
     ...data.kind === "text" && data.set === "own" ? [pasted] : []);
-  training_row.replaceChildren(controls(...["optimizer", "rate", "schedule", "steps", "clip", "init", "seed"].map(key => field(settings, key, options_of(key)))));
+  training_row.replaceChildren(controls(...["optimizer", "rate", "schedule", "steps", "clip", "init", "seed", "precision"].map(key => field(settings, key, options_of(key)))));
   draw_net();
 }
 
@@ -405,14 +405,24 @@ const file = html("input", {type: "file", accept: ".json", name: "file"});
 file.addEventListener("change", () => act(async () => load(JSON.parse(await file.files[0].text()))));
 async function show_program() {
   const {source} = await ask({do: "program", settings: built, count: Math.max(step, 50)}), main = source.indexOf("int main");
-  program_view.replaceChildren(html("p", {}, "Trains the same net on the same data: save it, then ./dev try playground.cpp. In single precision the last digits differ."),
+  program_view.replaceChildren(html("p", {}, "Trains the same net on the same data: save it, then ./dev try playground.cpp. In the other precision the last digits differ."),
     controls(button("Save playground.cpp", () => save("playground.cpp", source))), html("pre", {class: "written"}, source.slice(main, main + 4000)));
 }
 async function show_tape() {
-  const {tape} = await ask({do: "tape"}), viewer = html("iframe", {title: "The tape of the next step"});
+  const {tape, step} = await ask({do: "tape"}), viewer = html("iframe", {title: "The tape of the next step"}), why = html("pre", {class: "written", "aria-live": "polite"});
   const tapes = JSON.stringify([{title: `Step ${step}`, tape}]).replaceAll("<", "\\u003c");
   viewer.srcdoc = JSON.parse(document.getElementById("viewer").textContent).replace("TAPES", () => tapes);
-  tape_view.replaceChildren(viewer);
+  viewer.addEventListener("load", () => viewer.contentDocument.addEventListener("click", ({target}) => {
+    const row = target.closest("[data-node]");
+    if (row) act(async () => { why.textContent = (await ask({do: "explain", step, node: +row.dataset.node})).why; });
+  }));
+  tape_view.replaceChildren(html("p", {class: "faint"}, "A click on a node explains its gradient below."), viewer, why);
+}
+async function show_check() {
+  const {examples, tolerance, parameters, verdict} = await ask({do: "check"}), row = (tag, ...cells) => html("tr", {}, ...cells.map(each => html(tag, {}, each)));
+  check_view.replaceChildren(html("p", {"aria-live": "polite"}, verdict), html("div", {class: "wide", tabindex: 0}, html("table", {},
+      row("th", "parameter", "elements compared", "largest difference"), ...parameters.map(each => row("td", each.name, `${each.checked} of ${each.size}`, short(each.difference))))),
+    html("p", {class: "faint"}, `Derivatives of the loss of ${examples} examples, against central differences, relative to their size; up to ${tolerance} is rounding.`));
 }
 
 // ---- Tours ----
@@ -478,7 +488,8 @@ async function start() {
     html("h2", {}, "Net"), net_row, controls(labelled("block", add_kind), add_block), html("datalist", {id: "norms"}, ...names.norm.map(value => html("option", {value}))),
     html("h2", {}, "Data"), data_row, html("h2", {}, "Training"), training_row, html("h2", {}, "Take it along"),
     controls(button("Put it in the address", () => paused(put_address)), button("Save", () => paused(() => save("playground.json", JSON.stringify(state())))), labelled("load", file),
-      button("As a C++ program", () => paused(show_program)), button("Tape of the next step", () => paused(show_tape))), program_view, tape_view);
+      button("As a C++ program", () => paused(show_program)), button("Tape of the next step", () => paused(show_tape)), button("Check the gradient", () => paused(show_check))),
+    program_view, tape_view, check_view);
   const from_address = () => {
     const [, tour] = location.hash.match(/^#tour=(\w+)$/) || [];
     if (Object.hasOwn(tours, tour)) return begin_tour(tour);

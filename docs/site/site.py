@@ -7,6 +7,8 @@ comment "live: NAME" computes with LIVE_JS, which docs/live builds; without it t
 and cmark-gfm."""
 
 import argparse
+import base64
+import gzip
 import html
 import itertools
 import json
@@ -68,6 +70,18 @@ def slug(heading, seen):
 
 def highlighted(code):
     return CODE.sub(lambda found: f'<span class="{found.lastgroup}">{found[0]}</span>', code)
+
+
+def engine(folder, **names):
+    """A script whose `engines` promise, by precision, what docs/live builds. Their WebAssembly is within, compressed."""
+    made = ["const engines = {};", """const begin = async (engine, packed) => {
+  const unpacked = new Blob([Uint8Array.from(atob(packed), c => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return engine({wasmBinary: await new Response(unpacked).arrayBuffer()});
+};"""]
+    for precision, name in names.items():
+        packed = base64.b64encode(gzip.compress((folder / f"{name}.wasm").read_bytes(), mtime=0)).decode()
+        made.append(f'engines.{precision} = () => begin((() => {{ {(folder / f"{name}.js").read_text()}\nreturn tapegrad; }})(), "{packed}");')
+    return "\n".join(made) + "\n"
 
 
 class Site:
@@ -176,14 +190,15 @@ class Site:
     def write_engine(self):
         """What these pages load: the engine, the page that steps through a tape, and what shows them; and the playground,
         whose one file has all of it, since its engine runs in a worker, which may load no other file."""
-        viewer, engine = json.dumps((ROOT / "inspect/viewer.html").read_text()), self.engine.read_text()
+        viewer = json.dumps((ROOT / "inspect/viewer.html").read_text())
         elements, lessons, nets, playground = ((LIVE / f"{name}.js").read_text() for name in ("elements", "lessons", "nets", "playground"))
-        (self.folder / "live.js").write_text(f"{engine}\nconst viewer_page = {viewer};\n(() => {{\n{elements}{lessons}}})();\n")
+        (self.folder / "live.js").write_text(f"{engine(self.engine.parent, double='live')}\nconst viewer_page = {viewer};\n(() => {{\n{elements}{lessons}}})();\n")
 
         def inert(name, text):
             return f'<script type="text/plain" id="{name}">{text.replace("</script", "<" + chr(92) + "/script")}</script>'
 
-        self.write(PLAYGROUND, "Playground", f'<h1>Playground</h1><div class="live playground" id="playground_page"></div>{inert("engine", engine)}'
+        self.write(PLAYGROUND, "Playground", f'<h1>Playground</h1><div class="live playground" id="playground_page"></div>'
+                   f'{inert("engine", engine(self.engine.parent, double="live", float="live32"))}'
                    f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{nets}{playground}}})();</script>')
 
     def write_source(self, path):

@@ -1,4 +1,4 @@
-"""The playground of the site: playground_test.py SITE LIVE [PICTURES], where LIVE is docs/live as a program of this machine; pictures of its views go to
+"""The playground of the site: playground_test.py SITE LIVE [PICTURES], where LIVE is docs/live as a program of this machine, beside live32; pictures of its views go to
 the folder PICTURES. Needs what site_test.py needs."""
 
 import base64
@@ -19,16 +19,17 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "docs"))
 from playground_states import STATES, ask, build, steps  # noqa: E402
 
 SITE, LIVE = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+ENGINES = {"double": LIVE, "float": LIVE.with_name("live32")}
 PICTURES = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
 PAGE = SITE / "playground.html"
-BOUND = 1e-6  # of losses after steps: compilers may fuse a product and a sum, or not
+BOUNDS = {"double": 1e-6, "float": 1e-3}  # of losses after steps: compilers may fuse a product and a sum, or not
 CLICKS, CHECKED = 1000, 50
 
 # Clicks and settings, each in a frame of its own, chosen by three random numbers from those that are there. Convolutions take
 # longer than all others together.
 CLICK_ALL = """
   const [all, done] = arguments, root = document.getElementById("playground_page");
-  const names = ["Run", "Pause", "Step", "Fork here", "Restart", "Add block", "Write", "Clear", "Tape of the next step", "Put it in the address"];
+  const names = ["Run", "Pause", "Step", "Fork here", "Restart", "Add block", "Write", "Clear", "Tape of the next step", "Check the gradient", "Put it in the address"];
   const seen = selector => [...root.querySelectorAll(selector)].filter(each => each.offsetParent);
   const click = (kind, which, how) => {
     const one = of => of[Math.floor(how * of.length)], pick = of => of[Math.floor(which * of.length)];
@@ -102,25 +103,25 @@ class Playground(BrowserTest):
         it begins with nearly the same ones. Later, the differences of two compilers may have grown."""
         state, shown = self.state(), self.losses()
         at = state["settings"].get("fork", {"at": 0})["at"]
-        count = state["step"] - at
-        requests = [build(state["settings"]), *([steps(count)] if count else [])]
+        count, precision = state["step"] - at, state["settings"]["precision"]
+        requests = [build(state["settings"]), *([{**steps(count), "precision": precision}] if count else [])]
         losses = self.answers(*requests)[-1]["losses"]
         self.assertEqual(losses, shown[len(shown) - count:])
         if not at:
-            self.expect_close(losses[:5], ask(LIVE, *requests)[-1]["losses"][:5])
+            self.expect_close(losses[:5], ask(ENGINES[precision], *requests)[-1]["losses"][:5], BOUNDS[precision])
         looks = self.driver.find_element("css selector", "details.looks")
         if looks.get_attribute("open"):
             self.assertIn(f"Step {state['step']}. ", looks.text)
         axes = self.driver.execute_script("return [...document.querySelectorAll('.both .panels svg')].map(each => [...each.querySelectorAll('text.end')].slice(0, -1).map(each => each.textContent))")
         self.assertEqual([len(set(axis)) for axis in axes], [len(axis) for axis in axes], axes)
 
-    def expect_close(self, a, b):
+    def expect_close(self, a, b, bound):
         if isinstance(a, (list, dict)):
             self.assertEqual(len(a), len(b))
             for key in a if isinstance(a, dict) else range(len(a)):
-                self.expect_close(a[key], b[key])
+                self.expect_close(a[key], b[key], bound)
         elif isinstance(a, float):
-            self.assertAlmostEqual(a, b, delta=BOUND)
+            self.assertAlmostEqual(a, b, delta=bound)
         else:
             self.assertEqual(a, b)
 
@@ -129,19 +130,43 @@ class Playground(BrowserTest):
 
     def test_values_are_those_of_this_machine(self):
         self.open()
-        for name, settings in STATES.items():
-            with self.subTest(name):
-                requests = [build(settings), {"do": "look"}, steps(10)]
-                found = self.answers(*requests)
-                wanted = ask(LIVE, *requests)
-                self.assertEqual(found[0]["blocks"], wanted[0]["blocks"])
-                self.expect_close(found[0]["shown"], wanted[0]["shown"])
-                self.expect_close(found[2]["losses"], wanted[2]["losses"])
-                if "fork" in settings:  # a bias before a norm has gradients of rounding errors, which some optimizers make large
-                    continue
-                for a, b in zip(found[1]["blocks"], wanted[1]["blocks"], strict=True):
-                    for key in ("values", "gradients"):
-                        self.assertAlmostEqual(a[key]["length"], b[key]["length"], delta=BOUND * max(1, b[key]["length"]))
+        for precision, live in ENGINES.items():
+            for name, settings in STATES.items():
+                with self.subTest((precision, name)):
+                    requests = [{**each, "precision": precision} for each in (build({**settings, "precision": precision}), {"do": "look"}, steps(10))]
+                    found, wanted, bound = self.answers(*requests), ask(live, *requests), BOUNDS[precision]
+                    self.assertEqual(found[0]["blocks"], wanted[0]["blocks"])
+                    self.expect_close(found[0]["shown"], wanted[0]["shown"], bound)
+                    if "fork" in settings and precision == "float":  # the differences of the steps before it have grown
+                        continue
+                    self.expect_close(found[2]["losses"], wanted[2]["losses"], bound)
+                    if "fork" in settings:  # a bias before a norm has gradients of rounding errors, which some optimizers make large
+                        continue
+                    for a, b in zip(found[1]["blocks"], wanted[1]["blocks"], strict=True):
+                        for key in ("values", "gradients"):
+                            self.assertAlmostEqual(a[key]["length"], b[key]["length"], delta=bound * max(1, b[key]["length"]))
+
+    def test_the_gradient_is_checked_and_explained(self):
+        self.open()
+        self.set("start", "Deep perceptron with layer norm")
+        self.click("Step")
+        self.click("Check the gradient")
+        page = self.driver.find_element("id", "playground_page")
+        self.assertIn("The derivatives are those of the loss.", page.text)
+        self.set("norm", "detach_mean", 7)
+        self.click("Check the gradient")
+        self.assertIn("block 23 (detach_mean): the mean is detached", page.text)
+        self.click("Tape of the next step")
+        self.driver.switch_to.frame(self.driver.find_element("css selector", "iframe"))
+        WebDriverWait(self.driver, 30).until(lambda driver: driver.find_elements("css selector", "[data-node='3']"))
+        self.driver.find_element("css selector", "[data-node='3']").click()
+        self.driver.switch_to.default_content()
+        WebDriverWait(self.driver, 30).until(lambda _: "The gradient of %3" in page.text)
+        self.set("precision", "float")
+        self.click("Step")
+        self.expect_net_is_the_state()
+        self.click("Check the gradient")
+        self.assertIn("need double precision", self.words())
 
     def test_build_train_rewind_fork_share_and_load(self):
         self.open()
