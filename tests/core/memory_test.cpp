@@ -38,9 +38,9 @@ double resident() {
   return static_cast<double>(sysconf(_SC_PAGESIZE)) * pages;
 }
 
-struct Net {
+struct DeepNet {
   Parameter first, second;
-  explicit Net(Random& random)
+  explicit DeepNet(Random& random)
       : first(random.normal({64, 128}, 0, 0.1)), second(random.normal({128, 10}, 0, 0.1)) {}
   Tensor operator()(const Tensor& x) const {
     return matmul(relu(layer_norm(matmul(x, first))), second);
@@ -83,7 +83,7 @@ TEST_CASE("a training loop asks the system for nothing once it is warm", "[memor
   const int before = threads(), count = GENERATE(1, 2);
   set_threads(count);
   Random random(1);
-  Net net(random);
+  DeepNet net(random);
   std::vector<Parameter> parameters{net.first, net.second};
   const Tensor x = random.normal({32, 64});
   const Indices labels({32}, std::vector<Index>(32, 3));
