@@ -45,7 +45,7 @@ struct NonFiniteError : Error {
   using Error::Error;
 };
 
-/// The system refused memory; the message says how much and for what.
+/// The system refused memory; the message has the amount and the purpose.
 /// Example: `try { eye(100); } catch (const MemoryError& error) { std::puts(error.what()); }`
 struct MemoryError : Error {
   using Error::Error;

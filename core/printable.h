@@ -15,8 +15,8 @@ std::string printable(std::string_view text);
 /// Example: `printable_lines("a\tb\n")`
 std::string printable_lines(std::string_view text);
 
-/// The number of bytes of a text that are whole characters of UTF-8: all but those of a last
-/// character that is cut.
+/// The number of bytes of a text that are whole characters of UTF-8. The bytes of a last character
+/// that is cut do not count.
 /// Example: `whole_characters("a\xc3")`
 std::size_t whole_characters(std::string_view text);
 

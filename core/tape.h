@@ -70,14 +70,14 @@ class Tape {
   const std::vector<Flow>& flows() const { return observed().flows(); }
   /// The parameter whose leaf this node is, or null.
   const Parameter* parameter(std::int32_t index) const;
-  /// The name that `named` gave a node, or that of its parameter, or "".
+  /// The name that `named` gave a node, or the name of its parameter, or "".
   const std::string& label(std::int32_t index) const;
   /// The constants that `named` has named, in order, on a tape with `keep_values`: the batch, say.
   const std::vector<NamedConstant>& constants() const { return observed().constants(); }
   /// The bytes of all distinct buffers that the rules and nodes of this tape keep alive.
   std::size_t bytes() const;
 
-  /// The number given to tensors recorded now: that of this tape, or of its current interlude.
+  /// The number given to tensors recorded now: the id of this tape, or of its current interlude.
   std::uint64_t id() const { return id_; }
   const TapeOptions& options() const { return options_; }
 

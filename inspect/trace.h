@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// A value of a training step: of an operation, a parameter or a buffer.
 /// Example: `const TracedValue h{.name = "h", .operation = "linear", .inputs = {0, -1}}`
 struct TracedValue {
-  std::string name;                ///< of the field, by `named`, or that of the operation
+  std::string name;                ///< of the field, given by `named`, or of the operation
   std::string operation;           ///< "layer_norm", "parameter", "buffer", "constant"
   std::vector<Index> inputs = {};  ///< positions among the values of the trace; -1: a constant;
                                    ///< -2 - k: value k, detached

@@ -32,8 +32,8 @@ struct TraceDiff {
 /// a linear layer may be transposed, and the same elements may have another shape. The first
 /// difference is the first value that differs, in the order of A; if the values agree, it is the
 /// first gradient in the order of the sweep. Distances are in units of the last place of the
-/// largest element, in the lower of both precisions and that of `real`; those of gradients, of the
-/// numbers whose sum they are. Throws ArgumentError for a tolerance below 0.
+/// largest element, in the lowest precision of A, B and `real`; for a gradient, of its largest
+/// summand. Throws ArgumentError for a tolerance below 0.
 /// Example: `Tape t({.keep_values = true}); compare_traces(trace(t, {}), {}, {.tolerance = 8})`
 TraceDiff compare_traces(const Trace& a, const Trace& b, const TraceDiffOptions& options = {});
 

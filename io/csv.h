@@ -18,7 +18,7 @@ struct CsvOptions {
   bool header = false;   ///< the first line has the names of the columns
   char separator = ',';  ///< of the fields of a line; no quote and no line end
   bool missing = false;  ///< empty fields are NaN
-  CsvWords words = {};   ///< columns of text; one without words takes those of the file
+  CsvWords words = {};   ///< columns of text; one without words takes them from the file
 };
 
 /// Example: `const CsvTable table = read_csv("table.csv", {.header = true}); table.names[0]`
@@ -36,8 +36,9 @@ struct CsvTable {
 /// rounded to `real`. Blanks around a field are skipped, and so are a byte order mark and blank
 /// lines at the end. Any field may be quoted. Lines end with \n or \r\n; the last one need not.
 ///
-/// A column of text becomes numbers: those of its words in the order in which they appear, or in
-/// the order given. Keep them, such as in the notes of a checkpoint, to read other files by them:
+/// A column of text becomes numbers: each word has a number, in the order in which words appear, or
+/// in the order given. Keep them, such as in the notes of a checkpoint, to read other files by
+/// them:
 ///
 ///     const CsvTable table = read_csv("train.csv", {.header = true, .words = {{"color", {}}}});
 ///     const CsvTable test = read_csv("test.csv", {.header = true, .words = table.words});

@@ -5,10 +5,10 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 // Linear equations and what comes with them, for matrices in the last two axes; a batch of them may
-// have any leading axes, and those of two operands broadcast. A right-hand side of one axis, (n),
-// is a vector, and so is the solution. All have first and second derivatives (Giles 2008,
-// "Collected matrix derivative results"). They throw ShapeError for shapes that do not fit, and
-// ArgumentError for a NaN or an infinity in what is read of a matrix, naming the matrix of the
+// have any leading axes, and the leading axes of two operands broadcast. A right-hand side of one
+// axis, (n), is a vector, and so is the solution. All have first and second derivatives (Giles
+// 2008, "Collected matrix derivative results"). They throw ShapeError for shapes that do not fit,
+// and ArgumentError for a NaN or an infinity in what is read of a matrix, naming the matrix of the
 // batch.
 
 /// x with a x = b.

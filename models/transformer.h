@@ -7,7 +7,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How a model encodes the positions of tokens. Learned ones end at the `length` of the model. The
-/// others have no end, but a net may be much worse at positions beyond those of its training.
+/// others have no end, but a net may be much worse at positions beyond its training.
 /// Example: `TransformerLm(10, random, {.positions = Positions::rotary})(ids)`
 enum class Positions { none, learned, sinusoidal, rotary, alibi };
 
@@ -44,7 +44,7 @@ struct TransformerModelOptions {
 
 /// Where the tokens of a batch stand and what they may see, if its rows are not one text each, from
 /// the first column on: `left_padded` and `packed` make such contexts. The keys, Tk in number, are
-/// the tokens in the caches and then those of the call.
+/// the tokens in the caches and then the tokens of the call.
 /// Example: `const TokenContext context{.positions = Indices({1, 3}, {0, 1, 0})}`
 struct TokenContext {
   Indices positions = {};  ///< (B, Tk), not negative; undefined: 0, 1, ... in each row

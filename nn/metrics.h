@@ -27,7 +27,7 @@ struct RunningMean {
 /// Example: `count_equal(argmax(logits), labels)`
 Index count_equal(const Indices& guesses, const Indices& labels);
 
-/// The share of examples whose largest logit is that of their label; with a NaN among its logits,
+/// The share of examples in which the label has the largest logit; with a NaN among its logits,
 /// an example is wrong. logits: (..., classes)   labels: (...). Throws ShapeError for other shapes,
 /// and if there are no examples.
 /// Example: `accuracy(logits, labels)`

@@ -10,14 +10,14 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///
 ///     if (loss < best_loss) best.emplace(fields(net));
 ///     ...
-///     best->swap();  // the net has its best weights, `best` those of the last step
+///     best->swap();  // the net has its best weights, `best` the weights of the last step
 /// Example: `NetState before(fields(net)); before.swap()`
 class NetState {
  public:
   /// Takes the values that the net has now.
   explicit NetState(Fields net);
 
-  /// Exchanges these values and those of the net.
+  /// Exchanges these values and the values in the net.
   void swap();
   /// The values of the parameters, then of the buffers: what a checkpoint keeps.
   const std::vector<Tensor>& values() const { return values_; }

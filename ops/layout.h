@@ -8,8 +8,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-// These operations move elements, NaN like any other. What they leave out gets gradient 0 whatever
-// arrives.
+// These operations move elements, NaN like any other. Elements that they leave out get gradient 0,
+// whatever gradient arrives.
 
 /// Gives the elements another shape. Shares the values. Throws ShapeError when the sizes differ.
 /// Elsewhere: `x.reshape`, `view`

@@ -14,7 +14,7 @@ struct NormOptions {
   bool detach_scale = false;  ///< and likewise the divisor
   Epsilon place = Epsilon::inside_root;
   Variance variance = Variance::biased;
-  bool identity_forward = false;  ///< the value is x; its gradient stays that of the normalization
+  bool identity_forward = false;  ///< the value is x; the gradient is the normalization's
   bool unit_factor = false;       ///< the gradient is projected, but not divided by s
 
   /// Whether the value is normalized, with the gradient of one of Xu et al.'s four forms.
@@ -47,7 +47,7 @@ struct AdaOptions {
 Tensor ada_scale(const Tensor& y, const AdaOptions& options = {}, Place = Place::here());
 
 /// gain v / |v|, with the Euclidean norm over `axes` (Salimans and Kingma 2016, eq. 2). Where v is
-/// all 0, so is the result, and the gradient is that of gain v.
+/// all 0, so is the result, and the gradient equals the gradient of gain v.
 ///   v: a weight   gain: broadcasts to it   returns: v's shape
 /// Example: `weight_norm(x, ones({6}), 0)`
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place = Place::here());

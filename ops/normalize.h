@@ -38,7 +38,7 @@ inline NormFields both(const NormField& field) { return {field, field}; }
 /// s = sqrt(mean(v^2) + epsilon) or sqrt(mean(v^2)) + epsilon over the scale field (Ren et al.
 /// 2017, table 1; Ba et al. 2016, eq. 5). A defined `smoothing` replaces epsilon: s =
 /// sqrt(mean(v^2) + smoothing^2), differentiable in `smoothing`. With `identity_forward` or
-/// `unit_factor`, the value is exactly x or y, and the gradient is that of
+/// `unit_factor`, the value is exactly x or y, and the gradient is the gradient of
 ///
 ///     w + detach(value - w),   w = y or detach(s) y
 ///   x: any shape   smoothing: broadcasts to x   returns: x's shape

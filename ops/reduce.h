@@ -39,8 +39,8 @@ Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = V
 /// Example: `stddev(x, 0)`
 Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
               Place = Place::here());
-/// The Euclidean norm sqrt(sum x^2), also where squares overflow or vanish, as those of 1e20 and
-/// 1e-25 in single precision; its gradient at 0 is 0.
+/// The Euclidean norm sqrt(sum x^2), also where squares overflow or vanish, as (1e20)^2 and
+/// (1e-25)^2 do in single precision; its gradient at 0 is 0.
 /// Elsewhere: `torch.linalg.vector_norm`
 /// Example: `x / norm(x, -1, Keep::yes)`
 Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());

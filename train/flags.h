@@ -92,7 +92,7 @@ class Flag {
   Flag excludes(const std::vector<std::string>& names) const;
   /// Between the values of a list, in place of a comma; '\0': words of their own.
   Flag delimiter(char between) const;
-  /// Where the flag is not given, its value is that of this variable, if there is one.
+  /// If the flag is not given, its value comes from this environment variable, if it is set.
   Flag environment(const std::string& variable) const;
 
  private:
@@ -150,8 +150,8 @@ class Flags {
   Json values() const;
   /// The flags that shape the run, as text.
   std::map<std::string, std::string> training_values() const;
-  /// What several processes of one run have in common, as text: every flag but those of files,
-  /// whose names may differ between machines, and for these, whether they were given.
+  /// What several processes of one run have in common, as text: every flag. For a flag that
+  /// names a file, which may differ between machines, only whether it was given.
   std::map<std::string, std::string> shared_values() const;
   /// Whether a flag may have another value here than in the run that `adopt` continues:
   /// greater lengths alone, or all. With all, inputs that were not given are adopted, too.
@@ -174,8 +174,8 @@ class Flags {
   /// Text for the end of --help.
   void footer(const std::string& text);
 
-  /// Parses the command line, then calls `body`. Returns the exit code of the program: that of
-  /// `body`, 2 for wrong flags, 1 for any other exception and for results that
+  /// Parses the command line, then calls `body`. Returns the exit code of the program: the result
+  /// of `body`, 2 for wrong flags, 1 for any other exception and for results that
   /// could not be written.
   int run(int argc, char** argv, const std::function<int()>& body);
 

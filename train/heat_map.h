@@ -14,7 +14,7 @@ struct HeatMap {
   std::vector<std::string> rows, columns;   ///< names
   std::vector<std::vector<double>> values;  ///< of each row, for each column
   std::string unit = {};                    ///< of the values
-  std::string caption = {};                 ///< says what to see
+  std::string caption = {};                 ///< what to see in it
 };
 
 /// The map as an SVG image: the greater a value, the stronger the blue of its cell, which also

@@ -85,12 +85,12 @@ struct Learner {
 
   // Other state that the run carries from step to step. Checkpoints keep it.
   /// Streams of random numbers, by name: every Random from which the loss draws and that outlives
-  /// the step, such as that of `training(random)`. With --save and --dry-run, the first step throws
-  /// Error for another one. A stream derived from the step needs no entry.
+  /// the step, such as the one of `training(random)`. With --save and --dry-run, the first step
+  /// throws Error for another one. A stream derived from the step needs no entry.
   std::map<std::string, Random*> random = {};
   /// Visits more fields, such as the state of a recurrent net or a net that is not trained.
   std::function<void(Fields& field)> carried = {};
-  /// Makes the fields of `carried` those of the whole batch, before a checkpoint is written. All
+  /// Joins the fields of `carried` for the whole batch, before a checkpoint is written. All
   /// processes call it.
   std::function<void()> gather = {};
   /// Gives the fields of `carried` their shapes after `steps` steps, before a checkpoint is loaded

@@ -237,12 +237,14 @@ void OptimizerFlags::add_to(Flags& flags) {
   flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
       .check(not_negative());
   flags
-      .training("--clip-each", clip_each,
-                "Limit of the norm of each parameter's gradient, which acts first; 0: none")
+      .training(
+          "--clip-each", clip_each,
+          "Limit of the norm of each parameter's gradient, applied before --clip-norm; 0: none")
       .check(not_negative());
   flags
-      .training("--ema", ema,
-                "Decay of averages of the weights, with which it evaluates, such as 0.999; 0: none")
+      .training(
+          "--ema", ema,
+          "Evaluate with averages of the weights that have this decay, such as 0.999; 0: without")
       .check(between(0.0, 0.9999999));
 }
 

@@ -26,7 +26,7 @@ struct Diagram {
   std::string y_label;
   std::vector<Series> series;
   bool logarithmic = false;           ///< both axes; marks every point
-  std::string caption = {};           ///< says what to see
+  std::string caption = {};           ///< what to see in it
   std::optional<double> x_mark = {};  ///< of a vertical line
 };
 

@@ -10,7 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A normalization in one step of a run. A set is what it normalizes together: a row, a column
-/// of the batch, an image. Gradients are those of the loss: "after" with respect to the norm's
+/// of the batch, an image. Gradients are gradients of the loss: "after" with respect to the norm's
 /// output, before gain and bias, and "before" with respect to its input. They are taken over the
 /// sets where neither the input nor the gradient after the norm is constant.
 /// Example: `for (const NormRecord& one : read_norm_records("log")) fmt::print("{}\n", one.norm)`

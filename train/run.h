@@ -89,8 +89,8 @@ struct RunSignals {
   bool save = false;  ///< by --save-every
 };
 
-/// The state in the notes of the checkpoint `resume`; without notes, that of a new run. The means
-/// of a run that is extended now begin anew, since its epochs and rows may end elsewhere than
+/// The state in the notes of the checkpoint `resume`; without notes, the state of a new run. The
+/// means of a run that is extended now begin anew, since its epochs and rows may end elsewhere than
 /// before. Throws DataError, naming the note, for a state that such a run cannot reach.
 /// Example: `resumed_state({}, "", RunSteps::epochs(2, 100), false).steps`
 RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
@@ -152,7 +152,7 @@ class Run {
   Index step_of_epoch() const { return state_.steps % steps_.per_epoch; }
   Index steps_done() const { return state_.steps; }
   const StepResult& last() const { return last_; }
-  /// With --rewind, how far the rows equal those of the log; with --probe, before the last step.
+  /// With --rewind, how far the rows equal the rows of the log; with --probe, before the last step.
   const Replay& replay() const { return *replay_; }
   /// The mean training loss of the current epoch, or at its end, of the last.
   double epoch_loss() const { return state_.epoch_loss.value(); }

@@ -35,9 +35,10 @@ std::optional<SaveInterval> parse_save_interval(std::string text) {
 
 void RunFlags::add_to(Flags& flags) {
   flags
-      .training("--shards", shards,
-                "Parts of each batch, which several processes share out; results depend on it, "
-                "not on their number (default: one for each process)")
+      .training(
+          "--shards", shards,
+          "Parts of each batch, which the processes share; results depend on the number of parts, "
+          "not of processes (default: one for each process)")
       .check(between(0, 1 << 16));
   flags
       .training("--precision", precision,
@@ -46,7 +47,7 @@ void RunFlags::add_to(Flags& flags) {
       .check(one_of({"float", "bf16"}));
   flags
       .training("--patience", patience,
-                "Stop after so many validations without a better one; 0: never")
+                "Stop after this many validations without improvement; 0: never")
       .check(between(0, 1 << 20));
   flags.training("--keep-best", keep_best,
                  keep_best ? "Ends with the weights of the best validation, also in --save; "
@@ -73,14 +74,14 @@ void RunFlags::add_to(Flags& flags) {
   flags.input("--resume", resume, "Checkpoint to resume from");
   flags
       .setting("--keep-every", keep_every,
-               "Keep the state in --log-dir after every so many steps, for --rewind and --fork")
+               "Steps between states that are kept in --log-dir, for --rewind and --fork")
       .needs({"--log-dir"})
       .check(positive());
   flags
       .setting("--rewind", rewind,
                "Compute this step of the run in --log-dir again, with its flags, and write its "
-               "tape, batch, values, gradients and, with --probe, records to step_N there; reports "
-               "whether the losses on the way equal those of the log")
+               "tape, batch, values, gradients and, with --probe, records to step_N there; report "
+               "whether the losses on the way equal the losses in the log")
       .needs({"--log-dir"})
       .check(positive())
       .excludes({"--save", "--resume", "--keep-every", "--tensorboard"});

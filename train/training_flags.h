@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 class Trainer;
 
-/// The flags of every program with a `Trainer`: those of the optimizer and those of the run, such
+/// The flags of every program with a `Trainer`: flags of the optimizer and flags of the run, such
 /// as --log-dir, --save and --resume. A program derives from it, enters its own flags, and calls
 /// `optimizer.add_to(*this)` and `run_flags.add_to(*this)` where --help is to show these.
 /// Example: `TrainerFlags own("char_rnn", "Writes."); own.optimizer.add_to(own)`
@@ -39,7 +39,7 @@ struct TrainingDefaults {
   bool keep_best = false;
 };
 
-/// The flags of a program that trains in epochs: --epochs, --batch-size, --seed, then those of
+/// The flags of a program that trains in epochs: --epochs, --batch-size, --seed, then the flags of
 /// `TrainerFlags`. A program adds its own flags, such as layer sizes, before it calls `run`.
 /// Example: `TrainingFlags own("quadrants", "Learns signs.", {.epochs = 3}); own.seed`
 struct TrainingFlags : TrainerFlags {

@@ -18,7 +18,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `Profile profile; profile.add(Work{.flops = 2e6, .bytes = 4e5})`
 struct Work {
   double flops = 0, bytes = 0;
-  double bfloat16_flops = 0;  ///< those of `flops` whose operands are rounded to bfloat16
+  double bfloat16_flops = 0;  ///< the part of `flops` with operands rounded to bfloat16
 
   Work& operator+=(const Work& other);
   bool operator<(const Work& other) const;  ///< an order of any kind, for maps

@@ -5,6 +5,7 @@
 
 #include <tapegrad/tapegrad.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -136,6 +137,69 @@ inline double take_step(const Net& net, Optimizer& optimizer, const Data& data,
   optimizer.set_learning_rate(rate);
   optimizer.step(gradients);
   return loss.item();
+}
+
+/// For each of these slots the position of its partner among the others, which has its name, apart
+/// from numbers, and its shape. As many as possible have one, in order: a block more moves only the
+/// numbers of those after it.
+template <class Slots, class Value>
+std::vector<std::optional<std::size_t>> partners(const Slots& own, const Slots& others,
+                                                 const Value& value) {
+  const auto keys = [&](const Slots& slots) {
+    std::vector<std::string> found;
+    for (const auto& slot : slots) {
+      std::string name = slot.name;
+      std::erase_if(name, [](char c) { return '0' <= c && c <= '9'; });
+      found.push_back(fmt::format("{} {}", name, value(slot).shape()));
+    }
+    return found;
+  };
+  const std::vector<std::string> a = keys(own), b = keys(others);
+  std::vector<std::vector<int>> most(a.size() + 1, std::vector<int>(b.size() + 1));
+  for (std::size_t i = a.size(); i-- > 0;)
+    for (std::size_t j = b.size(); j-- > 0;)
+      most[i][j] = a[i] == b[j] ? 1 + most[i + 1][j + 1] : std::max(most[i + 1][j], most[i][j + 1]);
+  std::vector<std::optional<std::size_t>> found(a.size());
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();)
+    if (a[i] == b[j])
+      found[i++] = j++;
+    else
+      most[i + 1][j] >= most[i][j + 1] ? ++i : ++j;
+  return found;
+}
+
+/// Continues from another net, with the values of the parameters and buffers that both have and, if
+/// `optimizer_from` is given, the moments.   Returns the names of the other parameters, which stay
+/// as they are; a correction of their moments counts from here.
+inline std::vector<std::string> continue_from(const Net& from, const Optimizer* optimizer_from,
+                                              const Net& net, Optimizer& optimizer) {
+  const Fields before = fields(from), now = fields(net);
+  const auto parameter = [](const NamedParameter& of) { return of.parameter.value(); };
+  const auto of_parameters = partners(now.parameters(), before.parameters(), parameter);
+  const Index steps = optimizer_from == nullptr ? 0 : optimizer_from->steps();
+  std::vector<Moments> moments = optimizer.moments();
+  std::vector<Index> skipped(of_parameters.size(), steps);
+  std::vector<std::string> added;
+  for (std::size_t i = 0; i < of_parameters.size(); ++i) {
+    const NamedParameter& own = now.parameters()[i];
+    if (!of_parameters[i]) {
+      added.push_back(own.name);
+      continue;
+    }
+    const std::size_t at = *of_parameters[i];
+    Parameter(own.parameter).set(parameter(before.parameters()[at]));
+    if (optimizer_from == nullptr) continue;
+    skipped[i] = optimizer_from->skipped()[at];
+    for (std::size_t m = 0; m < moments.size(); ++m)
+      moments[m].values[i] = optimizer_from->moments()[m].values[at];
+  }
+  if (optimizer_from != nullptr) optimizer.restore(steps, moments, skipped);
+  const auto buffer = [](const NamedBuffer& of) { return of.buffer.value(); };
+  const auto of_buffers = partners(now.buffers(), before.buffers(), buffer);
+  for (std::size_t i = 0; i < of_buffers.size(); ++i)
+    if (of_buffers[i])
+      Buffer(now.buffers()[i].buffer).set(buffer(before.buffers()[*of_buffers[i]]));
+  return added;
 }
 
 }  // namespace playground

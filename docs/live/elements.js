@@ -10,8 +10,9 @@ const make = (space, tag, attributes, children) => {
 };
 const html = (tag, attributes = {}, ...children) => make(null, tag, attributes, children);
 const svg = (tag, attributes = {}, ...children) => make("http://www.w3.org/2000/svg", tag, attributes, children);
-const short = x => typeof x !== "number" ? String(x) : x === 0 ? "0" :
-  Math.abs(x) >= 1e4 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(3));
+const rounded = (x, digits) => typeof x !== "number" ? String(x) : x === 0 ? "0" :
+  Math.abs(x) >= 1e4 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(digits));
+const short = x => rounded(x, 3);
 
 function labelled(text, control) { return html("label", {}, text + " ", control); }
 function choice(name, values, chosen) {
@@ -66,10 +67,11 @@ function chart({title, across, color, points, before, log = false}) {
   const words = points.length ? `${title}: from ${short(points[0][1])} to ${short(points[points.length - 1][1])}` : title;
   const made = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words});
   made.append(svg("text", {x: left, y: 14, class: "strong"}, title));
+  const digits = log ? 3 : Math.max(3, 2 + Math.ceil(Math.log10(Math.max(-low, high) / (high - low))));  // so that no two are equal
   for (const at of (log ? log_ticks : ticks)(low, high)) {
     const y = to([0, log ? 10 ** at : at])[1];
     made.append(svg("line", {x1: left, x2: width - right, y1: y, y2: y, class: "grid"}),
-                svg("text", {x: left - 5, y: y + 4, class: "end"}, short(log ? 10 ** at : at)));
+                svg("text", {x: left - 5, y: y + 4, class: "end"}, rounded(log ? 10 ** at : at, digits)));
   }
   for (const at of ticks(0, last))
     made.append(svg("text", {x: to([at, 1])[0], y: height - bottom + 14, class: "middle"}, short(at)));

@@ -255,7 +255,7 @@ async function start() {
   const figures = document.querySelectorAll("[data-live]");
   if (typeof WebAssembly !== "object" || !figures.length) return;
   try {
-    engine = await tapegrad();
+    engine = await engines.double();
   } catch (error) {
     return;  // the pictures stay
   }

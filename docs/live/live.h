@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tapegrad/core/tape.h"
 
@@ -13,6 +14,8 @@ using Json = nlohmann::ordered_json;
 
 /// `as_json` without the lines of source, which no reader has written.
 Json without_places(const tapegrad::Tape& tape);
+/// What `explain` has found, without them.
+std::string without_places(std::string explanation);
 
 /// Layer normalization of one row, differentiated in its four forms.
 ///   x, g: the row and the gradient that arrives   epsilon   detach_mean, detach_scale: the form

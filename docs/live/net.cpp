@@ -13,7 +13,8 @@ namespace playground {
 namespace {
 
 constexpr Index most_blocks = 40, most_points = 10'000, most_digits = 1'000, most_rows = 1'024;
-constexpr Index most_parameters = 1'000'000, most_values = 4'000'000;  // of a batch after a block
+constexpr Index most_parameters = 1'000'000,
+                most_values = 4'000'000;  // of a batch after all blocks
 constexpr std::size_t most_text = 1'000'000;
 
 // ---- Data ----
@@ -53,9 +54,9 @@ MadeData make_points(const Json& of, Random& random) {
   if (set == "own") {
     for (const Json& point : of.at("points")) {
       points.push_back({point.at(0).get<double>(), point.at(1).get<double>()});
-      labels.push_back(point.at(2).get<Index>());
-      expect<ArgumentError>(labels.back() == 0 || labels.back() == 1,
-                            "points: class {}; there are 0 and 1", labels.back());
+      const auto label = point.at(2).get<double>();
+      expect<ArgumentError>(label == 0 || label == 1, "points: class {}; there are 0 and 1", label);
+      labels.push_back(static_cast<Index>(label));
     }
     expect<ArgumentError>(4 <= points.size() && std::ssize(points) <= most_points,
                           "points: {}; 4 to {} are possible", points.size(), most_points);
@@ -89,9 +90,9 @@ MadeData make_digits(const Json& of, Random& random) {
     for (const std::uint8_t pixel : support::draw_digit(static_cast<int>(i % 10), random))
       picture += "0123456789abcdef"[(pixel + 8) / 17];
   }
-  const std::vector<std::string> few(all.begin(), all.begin() + 20);
+  const std::vector<std::string> few(all.begin(), all.begin() + std::min<Index>(count, 20));
   return {{pictures(all), Indices({count}, labels), 10, 0, 0},
-          {{"digits", count < 20 ? all : few}},
+          {{"digits", few}},
           fmt::format("pictures({{\"{}\"}}), {}, 10", fmt::join(all, "\",\n    \""),
                       indices_code(labels)),
           ""};
@@ -293,12 +294,12 @@ class Builder {
   }
 
   void add(const Tensor& x, Index parameters) {
-    const Index values = x.size() / x.shape()[0] * batch_;
+    values_ += x.size() / x.shape()[0] * batch_;
     parameters_ += parameters;
-    expect<ArgumentError>(values <= most_values,
-                          "a batch has {} values after this block; at most {} are possible: take a "
+    expect<ArgumentError>(values_ <= most_values,
+                          "a batch has {} values up to this block; at most {} are possible: take a "
                           "smaller batch",
-                          values, most_values);
+                          values_, most_values);
     expect<ArgumentError>(parameters_ <= most_parameters,
                           "the net has {} parameters with this block; at most {} are possible",
                           parameters_, most_parameters);
@@ -312,7 +313,7 @@ class Builder {
  private:
   std::size_t at_ = 0, current_ = 0;
   const Json& net_;
-  Index batch_, parameters_ = 0;
+  Index batch_, parameters_ = 0, values_ = 0;
   Random& random_;
   Json& blocks_;
 };
@@ -320,6 +321,7 @@ class Builder {
 }  // namespace
 
 std::string words(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "there is not enough memory";
   const std::string text = error.what();
   return text.ends_with(']') && text.find(".cpp:") != std::string::npos
              ? text.substr(0, text.rfind(" ["))
@@ -478,7 +480,8 @@ Json choices() {
   return {{"activation", names_of(activations())},
           {"norm", norms},
           {"optimizer", names_of(optimizers())},
-          {"schedule", names_of(schedules())}};
+          {"schedule", names_of(schedules())},
+          {"precision", own_precision}};
 }
 
 }  // namespace playground

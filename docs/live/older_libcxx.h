@@ -1,6 +1,6 @@
 #pragma once
 
-// What the C++ library of Debian 12's Emscripten lacks.
+// Functions that the C++ library of Debian 12's Emscripten lacks.
 
 #include <charconv>
 #include <cstdlib>

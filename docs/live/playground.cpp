@@ -1,7 +1,10 @@
 #include "playground.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "blocks_text.h"
@@ -62,6 +65,7 @@ class Run {
       : settings_(settings),
         data_(std::move(data)),
         net_(std::move(net.net)),
+        blocks_(std::move(net.blocks)),
         all_(parameters(net_)),
         schedule_(make_schedule(settings).schedule),
         options_{static_cast<std::uint64_t>(whole(settings, "seed", 0, 1'000'000'000)),
@@ -74,22 +78,22 @@ class Run {
   const Data& data() const { return data_.data; }
   const MadeData& made() const { return data_; }
   const Net& net() const { return net_; }
+  const Json& blocks() const { return blocks_; }
   Index step() const { return step_; }
   Index first() const { return states_.begin()->first; }
   const std::string& stopped() const { return stopped_; }
   const StepOptions& options() const { return options_; }
 
-  // Continues from the weights of another run and, with the same optimizer, from its moments.
-  void fork(const Run& from) {
-    NetState weights(fields(net_));
-    weights.restore(NetState(fields(from.net_)).values());
-    weights.swap();
-    if (from.name() == name())
-      optimizer_->restore(from.optimizer_->steps(), from.optimizer_->moments(),
-                          from.optimizer_->skipped());
+  // Continues from another run and, with the same optimizer, from its moments. Returns the names of
+  // the parameters that it has not.
+  std::vector<std::string> fork(const Run& from) {
+    const bool same = from.name() == name();
+    const std::vector<std::string> added =
+        continue_from(from.net_, same ? from.optimizer_.get() : nullptr, net_, *optimizer_);
     step_ = from.step_;
     states_.clear();
     keep();
+    return added;
   }
 
   // Takes steps until `end`, or until one is not finite. Returns their losses.
@@ -187,6 +191,7 @@ class Run {
   Json settings_;
   MadeData data_;
   Net net_;
+  Json blocks_;
   std::vector<Parameter> all_;
   Schedule schedule_;
   StepOptions options_;
@@ -335,8 +340,9 @@ Json write(const Run& run, const Json& request) {
   return {{"text", text}};
 }
 
-// The tape of the next step, for two examples or one row of a text.
-Json tape_of(const Run& run) {
+// Calls a function with the tape of the next step, for two examples or one row of a text.
+template <class Use>
+Json with_tape(const Run& run, const Use& use) {
   const Undone undone(run.net());
   Random random(0);
   const Batch batch = next_batch(run, run.data().x.defined() ? 2 : 1, random);
@@ -348,7 +354,140 @@ Json tape_of(const Run& run) {
       "the tape of this step has {} nodes; at most {} are shown: take shorter rows", tape.size(),
       most_nodes);
   grad(loss, parameters(run.net()));
-  return {{"tape", live::without_places(tape)}};
+  return use(tape);
+}
+
+Json tape_of(const Run& run) {
+  return with_tape(run, [&](const Tape& tape) {
+    return Json{{"step", run.step()}, {"tape", live::without_places(tape)}};
+  });
+}
+
+// Why a node of the tape that was shown has its gradient.
+Json explained(const Run& run, const Json& request) {
+  const Index step = whole(request, "step", 0, most_steps);
+  expect<ArgumentError>(step == run.step(),
+                        "explain: this tape is that of step {}, and the net is at {}: ask for its "
+                        "tape again",
+                        step, run.step());
+  return with_tape(run, [&](const Tape& tape) {
+    const auto node = static_cast<std::int32_t>(whole(request, "node", 0, tape.size() - 1));
+    return Json{{"why", live::without_places(explain(tape, tape.value(node)))}};
+  });
+}
+
+// ---- Derivatives against differences ----
+
+// What makes derivatives of the parameters before a norm others than those of its values, or "".
+std::string constant_in(const std::string& norm) {
+  const NormSpec spec(norm);
+  const NormOptions& statistics = spec.statistics;
+  std::vector<std::string> found;
+  if (statistics.detach_mean) found.push_back("the mean is detached");
+  if (statistics.detach_scale) found.push_back("the deviation is detached");
+  if (spec.method->name == "ada" && norm.find("detached=0") == std::string::npos)
+    found.push_back("its factor is detached");
+  if (statistics.identity_forward)
+    found.push_back("its value is x, and its derivative that of the normalized x");
+  if (statistics.unit_factor) found.push_back("its derivative is not divided by the deviation");
+  return fmt::format("{}", fmt::join(found, " and "));
+}
+
+// For each parameter what is constant in the blocks from its own on.
+std::vector<std::string> causes_of(const Run& run) {
+  const Json &net = run.settings().at("net"), &blocks = run.blocks();
+  std::vector<std::string> all;
+  std::size_t block = 0;
+  Index position = 0;
+  Index end = run.net().embedding ? parameter_count(*run.net().embedding) : 0;
+  for (const NamedParameter& one : fields(run.net()).parameters()) {
+    while (position >= end) end += blocks.at(block++).at("parameters").get<Index>();
+    position += one.parameter.value().size();
+    std::vector<std::string> found;
+    for (std::size_t i = block == 0 ? 0 : block - 1; i < net.size(); ++i)
+      if (net[i].contains("norm"))
+        if (const auto cause = constant_in(net[i].at("norm").get<std::string>()); !cause.empty())
+          found.push_back(
+              fmt::format("block {} ({}): {}", i + 1, net[i].at("norm").get<std::string>(), cause));
+    all.push_back(fmt::format("{}", fmt::join(found, "; ")));
+  }
+  return all;
+}
+
+// By how much the derivative of f with respect to an element of a parameter differs from central
+// differences, relative to the larger of both. f may have kinks: the step counts that comes
+// closest.
+template <class F>
+double error_of(const F& f, Parameter parameter, Index at, double derivative, double tolerance) {
+  constexpr double least = 1e-4;  // a derivative below is compared with it instead
+  const double value = parameter.value().data()[at];
+  const auto moved = [&](double by) {
+    parameter.mutable_data()[at] = static_cast<real>(value + by);
+    return static_cast<double>(f().item());
+  };
+  double error = std::numeric_limits<double>::infinity();
+  for (const double step : {1e-5, 1e-6, 1e-7}) {
+    if (error <= tolerance) break;
+    const double by = step * std::max(1.0, std::abs(value));
+    const double difference = (moved(by) - moved(-by)) / (2 * by);
+    error = std::min(error, std::abs(derivative - difference) /
+                                std::max({std::abs(derivative), std::abs(difference), least}));
+  }
+  moved(0);
+  return error;
+}
+
+// The derivatives of the loss of the next step, of some elements of each parameter.
+Json check(const Run& run) {
+  constexpr Index most_of_each = 8, most_of_all = 200;
+  constexpr double tolerance = 1e-5;
+  expect<ArgumentError>(sizeof(real) == 8,
+                        "check: differences need double precision: set the precision to double");
+  const Undone undone(run.net());
+  Random random(0);
+  const Batch batch = next_batch(run, 64, random);
+  const auto loss = [&] {
+    Random dropout = random;
+    return cross_entropy(run.net()(batch, training(dropout)), batch.labels);
+  };
+  const double value = loss().item();
+  expect<ArgumentError>(std::isfinite(value), "check: the loss of this step is {}", value);
+  const std::vector<Parameter> all = parameters(run.net());
+  const std::vector<Tensor> gradients = [&] {
+    const Tape tape;
+    return grad(loss(), all);
+  }();
+  const std::vector<std::string> causes = causes_of(run);
+  const Index of_each = std::clamp<Index>(most_of_all / std::ssize(all), 1, most_of_each);
+  Random chosen =
+      Random(run.options().seed).stream(5).stream(static_cast<std::uint64_t>(run.step()));
+  Json found = Json::array();
+  std::map<std::string, std::vector<std::string>> wrong;  // names by cause
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Index size = all[i].value().size(), count = std::min(of_each, size);
+    double worst = 0;
+    for (Index trial = 0; trial < count; ++trial) {
+      const Index at = size <= of_each ? trial : chosen.below(size);
+      worst = std::max(worst, error_of(loss, all[i], at, gradients[i].data()[at], tolerance));
+    }
+    const bool agrees = worst <= tolerance;
+    found.push_back({{"name", all[i].name()},
+                     {"size", size},
+                     {"checked", count},
+                     {"difference", finite(worst)},
+                     {"agrees", agrees}});
+    if (agrees) continue;
+    found.back()["why"] =
+        causes[i].empty() ? "nothing after it is detached: this should not be" : causes[i];
+    wrong[found.back()["why"].get<std::string>()].push_back(all[i].name());
+  }
+  std::string verdict = wrong.empty() ? "The derivatives are those of the loss."
+                                      : "Some derivatives are not those of the loss:";
+  for (const auto& [cause, names] : wrong)
+    verdict += fmt::format(" {} ({}).", fmt::join(names, ", "), cause);
+  return {{"step", run.step()},     {"loss", value},
+          {"tolerance", tolerance}, {"examples", batch.labels.shape()[0]},
+          {"parameters", found},    {"verdict", verdict}};
 }
 
 // ---- Runs of settings, and programs that are the same ----
@@ -356,17 +495,22 @@ Json tape_of(const Run& run) {
 struct Attempt {
   std::unique_ptr<Run> run;  // null if the net does not fit
   Json blocks, shown;
+  std::vector<std::string> added;  // parameters that the run before has not
 };
+
+void expect_forks(Index count) {
+  expect<ArgumentError>(count <= most_forks,
+                        "fork: {} runs one after another; at most {} are possible", count,
+                        most_forks);
+}
 
 // A run of these settings. What it forks is computed again, unless it is `current`, which stays as
 // it was.
 Attempt attempt(const Json& settings, Run* current, Index depth = 0) {
-  expect<ArgumentError>(depth <= most_forks,
-                        "fork: {} runs one after another; at most {} are possible", depth,
-                        most_forks);
+  expect_forks(depth);
   MadeData data = make_data(settings);
   MadeNet net = make_net(settings, data.data);
-  Attempt made{nullptr, net.blocks, data.shown};
+  Attempt made{nullptr, net.blocks, data.shown, {}};
   if (!net.fits) return made;
   auto run = std::make_unique<Run>(settings, std::move(data), std::move(net));
   if (settings.contains("fork")) {
@@ -383,7 +527,7 @@ Attempt attempt(const Json& settings, Run* current, Index depth = 0) {
     if (until > at) from->rewind(at);
     from->go_to(at);
     expect<ArgumentError>(from->step() == at, "fork: the run before stopped: {}", from->stopped());
-    run->fork(*from);
+    made.added = run->fork(*from);
     from->go_to(until);
   }
   made.run = std::move(run);
@@ -411,7 +555,10 @@ Json progress(const Run& run, const std::vector<double>& losses) {
 
 std::string program(const Json& settings, Index steps) {
   std::vector<Json> chain{settings};
-  while (chain.back().contains("fork")) chain.push_back(Json(chain.back().at("fork").at("of")));
+  while (chain.back().contains("fork")) {
+    expect_forks(std::ssize(chain));
+    chain.push_back(Json(chain.back().at("fork").at("of")));
+  }
   std::reverse(chain.begin(), chain.end());
   std::string code = "int main() {\n";
   for (std::size_t i = 0; i < chain.size(); ++i) {
@@ -424,8 +571,8 @@ std::string program(const Json& settings, Index steps) {
     const double rate = number(of, "rate", 0, 1e9);
     const std::string seed = fmt::format("{}", whole(of, "seed", 0, 1'000'000'000));
     const bool first = i == 0, last = i + 1 == chain.size();
-    const Index begin = first ? 0 : of.at("fork").at("at").get<Index>();
-    const Index end = last ? steps : chain[i + 1].at("fork").at("at").get<Index>();
+    const Index begin = first ? 0 : whole(of.at("fork"), "at", 0, most_steps);
+    const Index end = last ? steps : whole(chain[i + 1].at("fork"), "at", 0, most_steps);
     const Parameter any(zeros({1}));
     code += fmt::format(
         "  Random random_{0} = Random({1}).stream(2);\n"
@@ -436,18 +583,11 @@ std::string program(const Json& settings, Index steps) {
         "  const auto of_{0} = [&](const std::vector<Parameter>& of) {{ return {5}; }};\n"
         "  auto optimizer_{0} = of_{0}(parameters(net_{0}));\n",
         i, seed, data.code, net.code, init, make_optimizer(name, rate, {any}).code);
-    if (!first) {
-      code += fmt::format(
-          "  NetState state_{0}(fields(net_{0}));\n"
-          "  state_{0}.restore(NetState(fields(net_{1})).values());\n"
-          "  state_{0}.swap();\n",
-          i, i - 1);
-      if (chain[i - 1].at("optimizer") == of.at("optimizer"))
-        code += fmt::format(
-            "  optimizer_{0}.restore(optimizer_{1}.steps(), optimizer_{1}.moments(), "
-            "optimizer_{1}.skipped());\n",
-            i, i - 1);
-    }
+    if (!first)
+      code += fmt::format("  continue_from(net_{1}, {2}, net_{0}, optimizer_{0});\n", i, i - 1,
+                          chain[i - 1].at("optimizer") == of.at("optimizer")
+                              ? fmt::format("&optimizer_{}", i - 1)
+                              : "nullptr");
     code += fmt::format(
         "  const Schedule schedule_{0} = {1};\n"
         "  for (Index step = {2}; step < {3}; ++step)\n"
@@ -463,6 +603,11 @@ std::string program(const Json& settings, Index steps) {
 Json answer(const Json& request) {
   static std::unique_ptr<Run> run;
   const auto what = request.at("do").get<std::string>();
+  if (request.contains("settings")) {
+    const auto precision = request.at("settings").value("precision", "double");
+    expect<ArgumentError>(precision == own_precision, "precision: {}; this engine computes in {}",
+                          precision, own_precision);
+  }
   if (what == "choices") return choices();
   if (what == "program")
     return {{"source", program(request.at("settings"), whole(request, "count", 1, most_steps))}};
@@ -471,6 +616,7 @@ Json answer(const Json& request) {
     const bool fits = made.run != nullptr;
     if (fits) run = std::move(made.run);
     Json found{{"fits", fits}, {"blocks", made.blocks}, {"shown", made.shown}};
+    if (fits && run->settings().contains("fork")) found["added"] = made.added;
     if (run) found.update(progress(*run, {}));
     return found;
   }
@@ -490,6 +636,8 @@ Json answer(const Json& request) {
   if (what == "classify") return classify(*run, request.at("picture").get<std::string>());
   if (what == "write") return write(*run, request);
   if (what == "tape") return tape_of(*run);
+  if (what == "explain") return explained(*run, request);
+  if (what == "check") return check(*run);
   throw ArgumentError(fmt::format("unknown: {}", what));
 }
 

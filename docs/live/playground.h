@@ -14,10 +14,15 @@
 ///   split    the share of examples to train on
 ///   net      the blocks, in order: see net.cpp
 ///   init, seed, batch, optimizer, rate, schedule, steps (of the schedule), clip
+///   precision   double, or float in the engine of single precision, which also computes in it what
+///   is forked
 ///   fork     at: the step, of: the settings of the run that this one continues from there
 namespace playground {
 
 using live::Json;
+
+/// Of this engine.
+constexpr const char* own_precision = sizeof(real) == 8 ? "double" : "float";
 
 /// A whole number or a number of a request. Throws ArgumentError, naming it, outside of the limits.
 Index whole(const Json& of, const char* name, Index least, Index most);
@@ -64,7 +69,7 @@ std::string program(const Json& settings, Index steps);
 std::string words(const std::exception& error);
 
 /// Answers the requests of the page; "do" is one of choices, build, steps, rewind, look, field,
-/// classify, write, tape and program.
+/// classify, write, tape, explain, check and program.
 Json answer(const Json& request);
 
 }  // namespace playground

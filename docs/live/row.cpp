@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "live.h"
 #include "tapegrad/tapegrad.h"
 
@@ -17,17 +19,18 @@ Tensor numbers(const Json& request, const char* name) {
 
 std::vector<real> list(const Tensor& x) { return {x.values().begin(), x.values().end()}; }
 
+}  // namespace
+
 // In the lines of a table blanks take their place.
 std::string without_places(std::string text) {
-  for (std::size_t at; (at = text.find(".cpp:")) != std::string::npos;) {
+  for (std::size_t at;
+       (at = std::min(text.find(".cpp:"), text.find(".h:"))) != std::string::npos;) {
     const std::size_t begin = text.rfind(" (", at), length = text.find(')', at) + 1 - begin;
     const std::size_t line = text.rfind('\n', at) + 1;
     text.replace(begin, length, text.compare(line, 2, "  ") == 0 ? length : 0, ' ');
   }
   return text;
 }
-
-}  // namespace
 
 Json without_places(const Tape& tape) {
   Json all = Json::parse(as_json(tape));

@@ -7,6 +7,8 @@ comment "live: NAME" computes with LIVE_JS, which docs/live builds; without it t
 and cmark-gfm."""
 
 import argparse
+import base64
+import gzip
 import html
 import itertools
 import json
@@ -47,7 +49,7 @@ def target(path):
         return path.with_name("index.html")
     if path.suffix == ".md":
         return path.with_suffix(".html")
-    return path if path.suffix == ".svg" else pathlib.Path("source", f"{path}.html")
+    return path if path.suffix in (".svg", ".png") else pathlib.Path("source", f"{path}.html")
 
 
 def relative(path, page):
@@ -70,18 +72,33 @@ def highlighted(code):
     return CODE.sub(lambda found: f'<span class="{found.lastgroup}">{found[0]}</span>', code)
 
 
+def engine(folder, **names):
+    """A script whose `engines` promise, by precision, what docs/live builds. Their WebAssembly is within, compressed."""
+    made = ["const engines = {};", """const begin = async (engine, packed) => {
+  const unpacked = new Blob([Uint8Array.from(atob(packed), c => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return engine({wasmBinary: await new Response(unpacked).arrayBuffer()});
+};"""]
+    for precision, name in names.items():
+        packed = base64.b64encode(gzip.compress((folder / f"{name}.wasm").read_bytes(), mtime=0)).decode()
+        made.append(f'engines.{precision} = () => begin((() => {{ {(folder / f"{name}.js").read_text()}\nreturn tapegrad; }})(), "{packed}");')
+    return "\n".join(made) + "\n"
+
+
 class Site:
     def __init__(self, folder, with_answers=True, engine=None):
         self.folder, self.with_answers, self.engine = folder, with_answers, engine
         self.sources = set()  # files and folders that pages refer to
         self.sections = []  # what the search finds: [page, title, [[anchor, heading, text], ...]]
         link = r"\[([^\]]+)\]\(([\w.]+\.md)\)"
-        self.lessons, self.pages = [], []
+        self.lessons, listed = [], {}
         for folder in DOCS:
             course = (ROOT / folder / "README.md").read_text()
             self.lessons += [(title, folder / page) for title, page in re.findall(rf"^\d+\. {link}", course, re.M)]
-            listed = "\n".join(re.findall(r"^- .*(?:\n  .*)*", course, re.M))
-            self.pages += [(title[0].upper() + title[1:], folder / page) for title, page in re.findall(link, listed)]
+            items = "\n".join(re.findall(r"^(?:-|\d+\.) .*(?:\n  .*)*", course, re.M))
+            for title, page in re.findall(link, items):
+                listed.setdefault(folder / page, title[0].upper() + title[1:])
+        lessons = {page for _, page in self.lessons}
+        self.pages = [(title, page) for page, title in listed.items() if page not in lessons]
 
     def navigation(self, page):
         def entry(title, path):
@@ -110,6 +127,8 @@ class Site:
         if not name or re.match(r"\w+:", name):
             return address
         path = pathlib.Path(os.path.relpath(ROOT / source.parent / name, ROOT))
+        if path == pathlib.Path("docs/playground.md") and anchor.startswith("tour="):  # GitHub shows the page that lists them
+            return relative(PLAYGROUND, page) + mark + anchor if self.engine else relative(target(path), page)
         to = target(path)
         if to.parts[0] == "source":
             self.sources.add(path)
@@ -171,15 +190,16 @@ class Site:
     def write_engine(self):
         """What these pages load: the engine, the page that steps through a tape, and what shows them; and the playground,
         whose one file has all of it, since its engine runs in a worker, which may load no other file."""
-        viewer, engine = json.dumps((ROOT / "inspect/viewer.html").read_text()), self.engine.read_text()
-        elements, lessons, playground = ((LIVE / f"{name}.js").read_text() for name in ("elements", "lessons", "playground"))
-        (self.folder / "live.js").write_text(f"{engine}\nconst viewer_page = {viewer};\n(() => {{\n{elements}{lessons}}})();\n")
+        viewer = json.dumps((ROOT / "inspect/viewer.html").read_text())
+        elements, lessons, nets, playground = ((LIVE / f"{name}.js").read_text() for name in ("elements", "lessons", "nets", "playground"))
+        (self.folder / "live.js").write_text(f"{engine(self.engine.parent, double='live')}\nconst viewer_page = {viewer};\n(() => {{\n{elements}{lessons}}})();\n")
 
         def inert(name, text):
             return f'<script type="text/plain" id="{name}">{text.replace("</script", "<" + chr(92) + "/script")}</script>'
 
-        self.write(PLAYGROUND, "Playground", f'<h1>Playground</h1><div class="live playground" id="playground_page"></div>{inert("engine", engine)}'
-                   f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{playground}}})();</script>')
+        self.write(PLAYGROUND, "Playground", f'<h1>Playground</h1><div class="live playground" id="playground_page"></div>'
+                   f'{inert("engine", engine(self.engine.parent, double="live", float="live32"))}'
+                   f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{nets}{playground}}})();</script>')
 
     def write_source(self, path):
         """A page of a file; of a folder, a page that lists its files, which get pages too."""

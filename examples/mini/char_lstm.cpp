@@ -61,7 +61,7 @@ int main() {
   for (int step = 0; step <= 60; ++step) {
     std::vector<Index> inputs(static_cast<std::size_t>(steps * rows)), targets = inputs;
     for (Index row = 0; row < rows; ++row) {
-      const Index begin = numbers.below(static_cast<Index>(rhyme.size()) - steps);
+      const Index begin = numbers.below(std::ssize(rhyme) - steps);
       for (Index t = 0; t < steps; ++t) {
         inputs[static_cast<std::size_t>(t * rows + row)] = id_of(rhyme[begin + t]);
         targets[static_cast<std::size_t>(t * rows + row)] = id_of(rhyme[begin + t + 1]);

@@ -14,9 +14,9 @@
 //   10. Optimizers             stochastic gradient descent and Adam
 //   11. Higher derivatives and the gradient check
 //
-// The file needs C++20 and the standard library. All names and signatures are those of the library,
-// so a program that compiles with this file also compiles with <tapegrad/tapegrad.h> and prints the
-// same numbers. The library is faster and has much more; this file has the ideas.
+// The file needs C++20 and the standard library. All names and signatures are the library's, so a
+// program that compiles with this file also compiles with <tapegrad/tapegrad.h> and prints the same
+// numbers. The library is faster and has much more; README.md lists where it has each idea.
 #pragma once
 
 #include <algorithm>
@@ -120,7 +120,7 @@ inline void expect(bool fits, const char* operation, const Shape& a, const Shape
 // immutable. Copies therefore share the numbers, and an operation may keep its inputs at no cost
 // until the sweep needs them.
 //
-// A tensor knows only the number of its node on the tape (part 2), so it outlives the tape.
+// A tensor has the number of its node on the tape (part 2), not the node. So it outlives the tape.
 class Tensor {
  public:
   // No value at all.
@@ -218,8 +218,8 @@ class Parameter {
 };
 
 // The rule of an input takes the gradient g of the output and returns the gradient of the input.
-// For y = f(x) and a loss l, the chain rule says dl/dx = f'(x)^T dl/dy; the rule computes this
-// product without ever forming the matrix f'(x).
+// For y = f(x) and a loss l, the chain rule is dl/dx = f'(x)^T dl/dy. A Rule computes this product
+// without ever forming the matrix f'(x).
 using Rule = std::function<Tensor(const Tensor& g)>;
 
 // An input of an operation, with its rule.
@@ -253,7 +253,7 @@ class Tape {
   std::size_t size() const { return nodes_.size(); }
   const Node& node(int index) const { return *nodes_[index]; }
   // Whether a tensor is on this tape. A tensor of another tape is a mistake: its history is gone,
-  // and treating it as a constant would silently lose a gradient.
+  // and a constant in its place would silently lose a gradient.
   bool holds(const Tensor& x) const {
     if (x.tape_id() != 0 && x.tape_id() != id_)
       throw TapeError("tape: a tensor of another tape, which has ended; detach it");
@@ -294,18 +294,18 @@ inline Parameter::operator Tensor() const {
   return slot_->leaf;
 }
 
-// x as a leaf of the tape, so that `grad` can return its gradient.
+// x as a leaf of the tape, so that `grad` can return its gradient. (A view is on no tape.)
 inline Tensor watch(const Tensor& x) {
   Tape* tape = Tape::active();
   if (tape == nullptr) throw TapeError("watch: no tape is in scope");
   return tape->enter("watch", x.view(x.shape()), {});
 }
 
-// The value of x as a constant. The sweep cannot see what x was computed from, so no gradient flows
-// through. Part 8 shows what this small function can change.
+// The value of x as a constant: a view is on no tape, so the sweep ends here. No gradient goes to
+// what x was computed from. Part 8 shows what this small function can change.
 inline Tensor detach(const Tensor& x) { return x.view(x.shape()); }
 
-// A line of a program. The library prints it in error messages; this file only accepts it.
+// A line of a program, which the library prints in error messages; this file does not use it.
 struct Place {
   static constexpr Place here() { return {}; }
 };
@@ -332,7 +332,7 @@ Tensor record(const char* name, const Tensor& value, Place, const Edges&... edge
 Tensor operator+(const Tensor& a, const Tensor& b);
 
 struct GradOptions {
-  Tensor seed = {};     // the gradient of y; for a y with one element it may be left out: 1
+  Tensor seed = {};     // the gradient of y; if left out, y must have one element, and it is 1
   bool record = false;  // record the sweep as well, for derivatives of gradients
 };
 
@@ -353,7 +353,7 @@ inline std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
   expect(options.seed.defined() ? options.seed.shape() == y.shape() : y.size() == 1,
          "grad: seed and y", options.seed.shape(), y.shape());
 
-  // Only nodes between some x and y matter: those that depend on some x.
+  // Mark the nodes that depend on some x. The walk leaves out all others: they lead to no x.
   std::vector<char> depends(tape->size());
   for (const Tensor& x : xs) {
     if (!tape->holds(x)) throw TapeError("grad: an x is not on the tape");
@@ -417,7 +417,7 @@ inline Tensor take(const Tensor& x, const Indices& positions) {
                 }));
 }
 
-// In double precision, here and in products, sums hardly depend on the order of their terms.
+// Sums here and in products are in double precision, so the order of their terms hardly matters.
 inline Tensor put(const Tensor& x, const Indices& positions, const Shape& shape) {
   std::vector<double> sums(shape.size());
   for (Index i = 0; i < x.size(); ++i) {
@@ -556,9 +556,9 @@ Tensor map(const char* operation, const Tensor& a, const Tensor& b, F f) {
   return y;
 }
 
-// The operators. Numbers and parameters convert to tensors, so these accept them as well. In a
-// rule, the gradient has the shape of the result; `sum_to` brings it back to that of an operand
-// that was stretched.
+// The operators. Numbers and parameters convert to tensors, so these accept them as well. A rule
+// gets a gradient in the shape of the result. If its operand was stretched to this shape, `sum_to`
+// adds up the gradients of the copies.
 inline Tensor operator-(const Tensor& x) {
   return record("neg", map(x, [](real v) { return -v; }), Place::here(),
                 edge(x, [](const Tensor& g) { return -g; }));
@@ -588,7 +588,7 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) {
 }
 inline Tensor& operator+=(Tensor& a, const Tensor& b) { return a = a + b; }
 
-// Some functions are in their own derivatives: that of e^x is e^x, that of tanh is 1 - tanh^2.
+// Some derivatives contain the function: e^x is its own, and the derivative of tanh is 1 - tanh^2.
 inline Tensor exp(const Tensor& x) {
   return record("exp", map(x, [](real v) { return std::exp(v); }), Place::here(),
                 edge(x, [x](const Tensor& g) { return g * exp(x); }));
@@ -618,7 +618,7 @@ inline Tensor sigmoid(const Tensor& x) {
   return record("sigmoid", map(x, [](real v) { return 1 / (1 + std::exp(-v)); }), Place::here(),
                 edge(x, [x](const Tensor& g) { return g * sigmoid(x) * (1 - sigmoid(x)); }));
 }
-// 0 where y <= 0, otherwise g. Multiplying g by 0 would make NaN of an infinity.
+// 0 where y <= 0, otherwise g; 0 * g would be NaN for an infinite g. The slope in y is 0: no edge.
 inline Tensor gate(const Tensor& g, const Tensor& y) {
   return record("gate", map("gate", g, y, [](real a, real v) { return v <= 0 ? 0 : a; }),
                 Place::here(), edge(g, [y](const Tensor& gg) { return gate(gg, y); }));
@@ -633,7 +633,7 @@ inline Tensor relu(const Tensor& x) {
                 edge(x, [x](const Tensor& g) { return gate(g, x); }));
 }
 
-// Functions of functions need no rule: the tape sees the operations that they consist of.
+// A function composed of operations needs no rule: the tape records the operations.
 inline Tensor square(const Tensor& x) { return x * x; }
 inline Tensor gelu_tanh(const Tensor& x) {     // Hendrycks and Gimpel 2016
   const double root = 0.79788456080286535588;  // sqrt(2 / pi)
@@ -742,7 +742,7 @@ inline Tensor softmax(const Tensor& x) {
 }
 
 // The mean of -log softmax(logits)[label] over all rows.   logits: (..., C)   labels: (...)
-// The sweep finds the well-known gradient (softmax - one hot) / rows by itself.
+// The sweep arrives at the well-known gradient (softmax - one hot) / rows.
 inline Tensor cross_entropy(const Tensor& logits, const Indices& labels) {
   const Shape rows = logits.shape().without(-1);
   expect(rows == labels.shape(), "cross_entropy", rows, labels.shape());
@@ -764,7 +764,7 @@ struct NormOptions {
 // through the deviation s. The path through mu subtracts the mean of the gradient, which re-centers
 // it. The path through s subtracts the part of the gradient along z, which re-scales it. Detaching
 // a statistic removes its path while the value stays the same: four forms, by two switches (Xu et
-// al. 2019, section 3.3).
+// al. 2019, section 3.3). No gradient reaches mu through s: dv/dmu = -2 mean(x - mu) = 0.
 inline Tensor layer_norm(const Tensor& x, const NormOptions& options = {}) {
   const Tensor mu = mean(x, -1, Keep::yes);
   const Tensor s = sqrt(mean(square(x - mu), -1, Keep::yes) + options.epsilon);
@@ -915,8 +915,8 @@ inline Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x
 // A function of several tensors.
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 
-// The vector-Jacobian products v^T df/dx for each x: what one sweep with the seed v finds. On a
-// tape in scope they are recorded, without one they are constants.
+// The vector-Jacobian products v^T df/dx for each x, by one sweep with the seed v. On a tape in
+// scope they are recorded; without one, they are constants.
 inline std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v) {
   std::unique_ptr<Tape> own = Tape::active() ? nullptr : std::make_unique<Tape>();
   std::vector<Tensor> leaves;  // new nodes, so that each x counts by itself even if two are equal
@@ -949,7 +949,7 @@ inline Tensor random_in(const Shape& shape, std::uint64_t& state) {
   return x;
 }
 
-// Compares the gradient of <f(x), u> with finite differences, for a random u and along a random
+// Compares the gradient of l(x) = <f(x), u>, for a random u, with finite differences along a random
 // direction d of each x. A wrong rule passes only if its error is orthogonal to d, which has
 // probability 0. Four evaluations of f cancel the errors up to the fourth power of the step h:
 //

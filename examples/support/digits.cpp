@@ -83,7 +83,7 @@ void draw_line(Ink& ink, Point a, Point b, double radius) {
 // One of the ways to write a digit.
 const Glyph& any_glyph(int digit, Random& random) {
   const auto& ways = glyphs[static_cast<std::size_t>(digit)];
-  return ways[static_cast<std::size_t>(random.below(static_cast<Index>(ways.size())))];
+  return ways[static_cast<std::size_t>(random.below(std::ssize(ways)))];
 }
 
 // Continues `places`, which end at the first point of a stroke, along its spline.

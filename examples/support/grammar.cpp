@@ -77,7 +77,7 @@ class Writer {
   Index add(std::string_view form, std::string_view upos, std::string_view xpos) {
     words_.push_back(
         {.form = std::string(form), .upos = std::string(upos), .xpos = std::string(xpos)});
-    return static_cast<Index>(words_.size());
+    return std::ssize(words_);
   }
   void attach(Index word, Index head, const char* relation) {
     DependencyWord& dependent = words_[static_cast<std::size_t>(word - 1)];

@@ -211,8 +211,7 @@ std::string sample(const CharFlags& flags, const CharModel& model, const Charact
   for (Index i = 0; goes_on && i < flags.sample; ++i) {
     if (model.context > 0 && held(memory) + next.size() > model.context) {
       memory.clear();  // read the last half again
-      const Index half =
-          std::min<Index>(static_cast<Index>(text.size()), std::max<Index>(1, model.context / 2));
+      const Index half = std::min<Index>(std::ssize(text), std::max<Index>(1, model.context / 2));
       next = characters.encode(
           std::string_view(text).substr(text.size() - static_cast<std::size_t>(half)));
     }
@@ -227,7 +226,7 @@ std::string sample(const CharFlags& flags, const CharModel& model, const Charact
 
 // Warns if a sample is longer than the model can remember.
 void tell_of_context(const CharFlags& flags, const CharModel& model) {
-  const Index length = static_cast<Index>(flags.prompt.size()) + flags.sample - 1;
+  const Index length = std::ssize(flags.prompt) + flags.sample - 1;
   if (model.context > 0 && length > model.context)
     write_diagnostic(
         fmt::format("sample: longer than --seq-len {0}, the length of training: each next "

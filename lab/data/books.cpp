@@ -29,7 +29,7 @@ Book draw_book(Random& random) {
                                  "the {1} was {2} , said {0} .", "where is my {1} ? asked {0} .",
                                  "then {0} took the {1} home ."};
   const auto drawn = [&](const auto& list) {
-    return list[static_cast<std::size_t>(random.below(static_cast<Index>(list.size())))];
+    return list[static_cast<std::size_t>(random.below(std::ssize(list)))];
   };
   const char *person = drawn(names), *thing = drawn(objects), *color = drawn(colors);
   Book book;
@@ -96,7 +96,7 @@ std::vector<Book> read_books(const std::filesystem::path& path) {
 
 std::vector<Triplet> triplets_of(const Book& book, Index most_words) {
   const auto is_short = [&](const Words& words) {
-    return !words.empty() && static_cast<Index>(words.size()) <= most_words;
+    return !words.empty() && std::ssize(words) <= most_words;
   };
   const std::vector<Words>& all = book.sentences;
   std::vector<Triplet> triplets;

@@ -89,9 +89,7 @@ void add_images(Digest& digest, const std::vector<DescribedImage>& images) {
 
 }  // namespace
 
-Index CaptionSets::captions_of_each() const {
-  return static_cast<Index>(train.front().captions.size());
-}
+Index CaptionSets::captions_of_each() const { return std::ssize(train.front().captions); }
 
 std::string CaptionSets::digest() const {
   Digest digest;

@@ -78,7 +78,7 @@ void Drawing::image(Spot corner, Index columns, std::span<const real> ink, doubl
   };
   // The pixels of each shade, neighbours in a row together: lines as wide as a pixel.
   std::array<std::string, shades + 1> pixels;
-  const auto count = static_cast<Index>(ink.size());
+  const auto count = std::ssize(ink);
   for (Index i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && end % columns != 0 && shade(end) == shade(i);) ++end;
     pixels[static_cast<std::size_t>(shade(i))] +=

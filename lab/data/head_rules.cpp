@@ -18,9 +18,8 @@ Distance distance_to_head(const DependencyTree& tree, std::size_t i) {
 }  // namespace
 
 HeadRule next_word() {
-  return [](const DependencyTree& tree, Index word) {
-    return word < static_cast<Index>(tree.size()) ? word + 1 : 0;
-  };
+  return
+      [](const DependencyTree& tree, Index word) { return word < std::ssize(tree) ? word + 1 : 0; };
 }
 
 HeadRule previous_word() {

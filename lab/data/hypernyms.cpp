@@ -41,7 +41,7 @@ Index number_of(std::string_view text, Index count, const std::string& place) {
 
 // Adds a root above the concepts that have no hypernym.
 void add_root(Hierarchy& hierarchy, const std::string& name) {
-  const auto root = static_cast<Index>(hierarchy.names.size());
+  const auto root = std::ssize(hierarchy.names);
   std::vector<bool> has_hypernym(hierarchy.names.size(), false);
   for (const Hypernym& pair : hierarchy.direct)
     has_hypernym[static_cast<std::size_t>(pair.specific)] = true;
@@ -97,7 +97,7 @@ std::vector<std::string> read_concepts(const std::filesystem::path& path) {
   std::vector<std::string> names;
   LineReader lines(path);
   while (const auto line = lines.next()) {
-    const auto count = static_cast<Index>(names.size());
+    const auto count = std::ssize(names);
     const std::string place = fmt::format("{}: line {}", path.string(), lines.number());
     const auto [number, name] = fields_of(*line, place);
     expect<DataError>(number_of(number, count + 1, place) == count && !name.empty(),
@@ -128,8 +128,8 @@ Hierarchy read_wordnet_nouns(const std::string& directory) {
     return find_data_file(directory, "wordnet-hypernyms", file);
   };
   Hierarchy hierarchy{directory, read_concepts(find("noun_closure.tsv.vocab")), {}};
-  hierarchy.direct = read_hypernyms(find("noun_closure.tsv.train_0percent"),
-                                    static_cast<Index>(hierarchy.names.size()));
+  hierarchy.direct =
+      read_hypernyms(find("noun_closure.tsv.train_0percent"), std::ssize(hierarchy.names));
   add_root(hierarchy, "entity.n.01");
   return hierarchy;
 }
@@ -160,13 +160,13 @@ Hypernyms closure(Index count, const Hypernyms& pairs) {
 }
 
 HypernymSets::HypernymSets(const Hierarchy& hierarchy, std::uint64_t seed) {
-  const auto count = static_cast<Index>(hierarchy.names.size());
+  const auto count = std::ssize(hierarchy.names);
   const Hypernyms all = closure(count, hierarchy.direct);
   const std::size_t part = std::min<std::size_t>(4000, all.size() / 10);
   expect<DataError>(part > 0, "{}: {} pairs are too few", hierarchy.source, all.size());
   Random random = Random(seed).stream(10);
   Hypernyms shuffled;
-  for (const Index i : random.permutation(static_cast<Index>(all.size())).values())
+  for (const Index i : random.permutation(std::ssize(all)).values())
     shuffled.push_back(all[static_cast<std::size_t>(i)]);
   const auto cut = [&](std::size_t begin, std::size_t end) {
     return Hypernyms(shuffled.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -189,7 +189,7 @@ Hypernyms corrupted(const Hypernyms& pairs, Index count, Random& random) {
 
 Tensor violations(const Embedding& net, std::span<const Hypernym> pairs) {
   const auto side = [&](Index Hypernym::*which, const char* name) {
-    Indices ids = Indices::uninitialized({static_cast<Index>(pairs.size())});
+    Indices ids = Indices::uninitialized({std::ssize(pairs)});
     std::ranges::transform(pairs, ids.mutable_data(), which);
     return net(named(ids, name));
   };

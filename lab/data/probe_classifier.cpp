@@ -163,8 +163,7 @@ std::vector<Fold> make_folds(Index count, Index parts, Random random) {
     std::vector<Index> train, test;
     for (Index i = 0; i < count; ++i)
       (begin <= i && i < end ? test : train).push_back(order.data()[i]);
-    folds.push_back({Indices({static_cast<Index>(train.size())}, train),
-                     Indices({static_cast<Index>(test.size())}, test)});
+    folds.push_back({Indices({std::ssize(train)}, train), Indices({std::ssize(test)}, test)});
   }
   return folds;
 }
@@ -180,10 +179,10 @@ std::vector<Fold> make_folds_of_groups(const Indices& groups, Index parts, Rando
     std::vector<Index> examples;
     for (const Index group : chosen.values())
       std::ranges::copy(members[static_cast<std::size_t>(group)], std::back_inserter(examples));
-    return Indices({static_cast<Index>(examples.size())}, examples);
+    return Indices({std::ssize(examples)}, examples);
   };
   std::vector<Fold> folds;
-  for (const Fold& fold : make_folds(static_cast<Index>(members.size()), parts, random))
+  for (const Fold& fold : make_folds(std::ssize(members), parts, random))
     folds.push_back({all_of(fold.train), all_of(fold.test)});
   return folds;
 }

@@ -32,22 +32,20 @@ Indices numbered(const std::vector<Sentence>& sentences) {
   std::map<Words, Index> numbers;
   std::vector<Index> result;
   for (const Sentence& sentence : sentences)
-    result.push_back(
-        numbers.try_emplace(sentence.words, static_cast<Index>(numbers.size())).first->second);
-  return Indices({static_cast<Index>(result.size())}, result);
+    result.push_back(numbers.try_emplace(sentence.words, std::ssize(numbers)).first->second);
+  return Indices({std::ssize(result)}, result);
 }
 
 std::vector<Fold> ten_folds(const ClassifiedSentences& set, Copies copies = Copies::apart) {
   const Random random = Random(1).stream(78);
-  return copies == Copies::together
-             ? make_folds_of_groups(numbered(set.sentences), 10, random)
-             : make_folds(static_cast<Index>(set.sentences.size()), 10, random);
+  return copies == Copies::together ? make_folds_of_groups(numbered(set.sentences), 10, random)
+                                    : make_folds(std::ssize(set.sentences), 10, random);
 }
 
 Indices labels_of(const ClassifiedSentences& set) {
   std::vector<Index> labels;
   for (const Sentence& sentence : set.sentences) labels.push_back(sentence.label);
-  return Indices({static_cast<Index>(labels.size())}, labels);
+  return Indices({std::ssize(labels)}, labels);
 }
 
 Classification judged(const ClassifiedSentences& set, const Indices& guesses) {
@@ -64,8 +62,7 @@ std::vector<double> scores_of(const std::vector<SentencePair>& pairs) {
 }
 
 Tensor list(const std::vector<double>& values) {
-  return Tensor({static_cast<Index>(values.size())},
-                std::vector<real>(values.begin(), values.end()));
+  return Tensor({std::ssize(values)}, std::vector<real>(values.begin(), values.end()));
 }
 
 // |u - v| and u * v of each pair: (N, 2 D)
@@ -83,7 +80,7 @@ Tensor soft_labels(const std::vector<SentencePair>& pairs) {
   std::vector<real> rows;
   for (const SentencePair& pair : pairs)
     std::ranges::copy(soft_label(pair.score), std::back_inserter(rows));
-  return Tensor({static_cast<Index>(pairs.size()), score_count}, rows);
+  return Tensor({std::ssize(pairs), score_count}, rows);
 }
 
 Tensor expected_scores(const Linear& net, const Tensor& features) {
@@ -195,10 +192,8 @@ SentenceEncoder mean_of_words(const SkipThoughts& net, const Vocabulary& vocabul
     for (const Words& words : sentences) {
       std::vector<Index> numbers;
       for (const std::string& word : words) numbers.push_back(vocabulary.number(word));
-      rows.push_back(
-          words.empty()
-              ? zeros({net.words.weight.shape()[1]})
-              : mean(net.words(Indices({static_cast<Index>(numbers.size())}, numbers)), 0));
+      rows.push_back(words.empty() ? zeros({net.words.weight.shape()[1]})
+                                   : mean(net.words(Indices({std::ssize(numbers)}, numbers)), 0));
     }
     return stack(rows);
   };
@@ -206,9 +201,8 @@ SentenceEncoder mean_of_words(const SkipThoughts& net, const Vocabulary& vocabul
 
 ProbeResults majority_baseline(const ProbeSets& sets) {
   const double mean = mean_of(scores_of(sets.train));
-  ProbeResults results{"the most frequent",
-                       Relatedness(full({static_cast<Index>(sets.test.size())}, mean), sets.test),
-                       {}};
+  ProbeResults results{
+      "the most frequent", Relatedness(full({std::ssize(sets.test)}, mean), sets.test), {}};
   for (const ClassifiedSentences& set : sets.classified) {
     const Indices labels = labels_of(set);
     Indices guesses = Indices::uninitialized(labels.shape());

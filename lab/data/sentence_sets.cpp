@@ -20,7 +20,7 @@ using Sentences = std::vector<Sentence>;
 void expect_short(const Sentences& sentences, const std::filesystem::path& path, Index most_words) {
   for (std::size_t i = 0; i < sentences.size(); ++i)
     expect<DataError>(
-        static_cast<Index>(sentences[i].words.size()) <= most_words,
+        std::ssize(sentences[i].words) <= most_words,
         "{}: line {} has {} words, but --batch-tokens allows {}; shorten it, or allow more",
         path.string(), i + 1, sentences[i].words.size(), most_words);
 }
@@ -72,7 +72,7 @@ Sentences split_off(Sentences& all, std::size_t first) {
 void shuffle(Sentences& sentences, Random random) {
   Sentences shuffled;
   shuffled.reserve(sentences.size());
-  for (const Index i : random.permutation(static_cast<Index>(sentences.size())).values())
+  for (const Index i : random.permutation(std::ssize(sentences)).values())
     shuffled.push_back(std::move(sentences[static_cast<std::size_t>(i)]));
   sentences = std::move(shuffled);
 }
@@ -99,8 +99,7 @@ void add_sentences(Digest& digest, const Sentences& sentences) {
 // Changes the number of a random verb. Returns false if it finds none.
 bool spoil(Sentence& sentence, Random& random) {
   for (int attempt = 0; attempt < 50; ++attempt) {
-    const auto at =
-        static_cast<std::size_t>(random.below(static_cast<Index>(sentence.words.size())));
+    const auto at = static_cast<std::size_t>(random.below(std::ssize(sentence.words)));
     if (const std::string other = other_form_of_verb(sentence.words[at]); !other.empty()) {
       sentence.words[at] = other;
       return true;
@@ -111,7 +110,7 @@ bool spoil(Sentence& sentence, Random& random) {
 
 Sentences draw_sentences(Index count, Random random) {
   Sentences sentences;
-  while (static_cast<Index>(sentences.size()) < count) {
+  while (std::ssize(sentences) < count) {
     const std::string text = grammar_text(1, random);
     Sentence sentence{random.below(2), words_of(std::string_view(text).substr(0, text.find('.')))};
     if (sentence.label == 0 || spoil(sentence, random)) sentences.push_back(sentence);

@@ -21,7 +21,7 @@ class ShuffledEpochs {
   ShuffledEpochs(const ShuffledEpochs&) = delete;
   ShuffledEpochs& operator=(const ShuffledEpochs&) = delete;
 
-  Index per_epoch() const { return static_cast<Index>(batches_.size()); }
+  Index per_epoch() const { return std::ssize(batches_); }
   /// The batch of a step, counted from 0. Valid until the next call.
   const Batch& at(Index step) {
     if (const Index number = step / per_epoch(); number != number_)

@@ -53,10 +53,9 @@ Words passage_of(const std::vector<Words>& sentences, const PassageLimits& limit
   const auto fits = [&](const Words& sentence) {
     const auto count = static_cast<Index>(sentences.size() - first);
     return (limits.sentences == 0 || count < limits.sentences) &&
-           words + static_cast<Index>(sentence.size()) <= limits.words;
+           words + std::ssize(sentence) <= limits.words;
   };
-  while (first > 0 && fits(sentences[first - 1]))
-    words += static_cast<Index>(sentences[--first].size());
+  while (first > 0 && fits(sentences[first - 1])) words += std::ssize(sentences[--first]);
   Words passage;
   for (; first < sentences.size(); ++first)
     passage.insert(passage.end(), sentences[first].begin(), sentences[first].end());
@@ -97,7 +96,7 @@ Story draw_story(Random& random) {
   const Indices people = random.permutation(persons), objects = random.permutation(things);
   const auto person = [&](Index i) { return name(people.data()[i]); };
   const auto place = [&] {
-    const auto places = static_cast<Index>(entity_names().size()) - persons - things;
+    const auto places = std::ssize(entity_names()) - persons - things;
     return name(persons + things + random.below(places));
   };
   const auto thing = [&](Index i) { return name(persons + objects.data()[i]); };

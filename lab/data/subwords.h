@@ -28,7 +28,7 @@ class Subwords {
 
   /// All pieces by number; a word begins with U+2581.
   const std::vector<std::string>& pieces() const { return pieces_; }
-  Index count() const { return static_cast<Index>(pieces_.size()); }
+  Index count() const { return std::ssize(pieces_); }
   /// The pieces of a text, without begin and end.
   std::vector<Index> encode(const std::string& text) const;
   /// Throws ShapeError for a number out of range.

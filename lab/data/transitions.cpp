@@ -93,7 +93,7 @@ std::vector<Transition> oracle(const std::vector<Arc>& tree) {
   std::vector<Index> waiting(tree.size() + 1, 0);  // dependents without their arc, by token
   for (const Arc& arc : tree) ++waiting[static_cast<std::size_t>(arc.head)];
   const auto is_ready = [&](Index word) { return waiting[static_cast<std::size_t>(word)] == 0; };
-  Configuration configuration(static_cast<Index>(tree.size()));
+  Configuration configuration(std::ssize(tree));
   std::vector<Transition> transitions;
   while (!configuration.is_final()) {
     const Index top = configuration.stack(0), below = configuration.stack(1);

@@ -68,7 +68,7 @@ class Configuration {
   // outwards, so each new one is the outermost.
   using Children = std::array<Index, 2>;
 
-  Index words() const { return static_cast<Index>(arcs_.size()); }
+  Index words() const { return std::ssize(arcs_); }
   void attach(Index child, Index head, Index label);
   static Index outermost(const std::vector<Children>& children, Index token);
 

@@ -27,7 +27,7 @@ std::vector<DrawnArc> drawn_arcs(const DependencyTree& tree) {
                         "draw: a tree has too many words: {}; {} are possible", tree.size(),
                         most_drawn_words);
   std::vector<DrawnArc> arcs;
-  const auto words = static_cast<Index>(tree.size());
+  const auto words = std::ssize(tree);
   for (Index word = 0; word < words; ++word) {
     const Index head = tree[static_cast<std::size_t>(word)].head;
     expect<ArgumentError>(0 <= head && head <= words && head != word + 1,

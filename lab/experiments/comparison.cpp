@@ -109,7 +109,7 @@ std::vector<Results> Comparison::train(const std::vector<System>& systems,
   const auto collect = [&] {
     while (results.size() < systems.size()) {
       Results next{systems[results.size()].name};
-      const auto first = runs.begin() + static_cast<Index>(results.size()) * flags_.seeds;
+      const auto first = runs.begin() + std::ssize(results) * flags_.seeds;
       for (auto each = first; each != first + flags_.seeds; ++each) {
         if (!each->outcome) return;
         next.runs.push_back(*each->outcome);

@@ -12,14 +12,14 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What users are told of verdicts.
+/// The explanation of verdicts at the end of --help.
 inline constexpr const char* on_verdicts =
-    "The program ends with exit code 1 if a claim does not hold. What was published about larger\n"
-    "runs never makes it fail, nor does what is asked here alone. That is supported or "
-    "contradicted,\n"
-    "if paired seeds decide it (by a 95 % interval, unless the claim says otherwise), and else\n"
-    "inconclusive at this scale. It is not judged if a system has not learned its task, or if its\n"
-    "rate stands at an edge of those that were tried.";
+    "The program ends with exit code 1 if a claim does not hold. A result that was published\n"
+    "about larger runs never makes it fail, nor does a question that only this project asks.\n"
+    "Paired seeds decide whether such a claim is supported or contradicted (by a 95 % interval,\n"
+    "unless the claim names another rule); otherwise it is inconclusive at this scale. It is not\n"
+    "judged if a system has not learned its task, or if no worse learning rate was tried on one\n"
+    "side of its best.";
 
 /// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
 /// the page shows it below in grey; elsewhere line breaks become " / ".

@@ -82,7 +82,7 @@ Ratio ratio_of_leads(const Metric& metric, const Results& a, const Results& b, c
   constexpr Index resamples = 10000;
   const std::vector<double> of[] = {a.values(metric), b.values(metric), c.values(metric),
                                     d.values(metric)};
-  const auto count = static_cast<Index>(of[0].size());
+  const auto count = std::ssize(of[0]);
   for (const std::vector<double>& values : of)
     expect<DataError>(std::ssize(values) == count && count > 0, "{}: its runs cannot be paired",
                       a.system);

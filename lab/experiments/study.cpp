@@ -26,9 +26,10 @@ void add_flags(Flags& flags, const Study& study, StudyRun& run) {
   if (study.has_page) {
     if (trains)
       flags.setting("--from-ledger", run.from_ledger,
-                    study.sizes.empty() ? "Show what --runs has, and train nothing"
-                                        : "Show what --runs has, of the size report unless --size "
-                                          "is given, and train nothing");
+                    study.sizes.empty()
+                        ? "Show the runs in --runs, and train nothing"
+                        : "Show the runs in --runs, of the size report unless --size "
+                          "is given, and train nothing");
     run.report.add_to(flags);
   }
   if (trains) {

@@ -406,7 +406,7 @@ double bootstrap_half_width(const std::vector<double>& items) {
   Random random = Random(1).stream(77);
   std::vector<double> means(resamples);
   for (double& mean : means) {
-    const Tensor places = random.uniform({static_cast<Index>(items.size())});
+    const Tensor places = random.uniform({std::ssize(items)});
     for (const real place : places.values()) mean += items[static_cast<std::size_t>(place * count)];
     mean /= count;
   }

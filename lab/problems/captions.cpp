@@ -122,7 +122,7 @@ Tensor feature_rows(const std::vector<std::vector<DescriptionFeatures::Feature>>
     for (const auto& [word, value] : images[i])
       rows[i * static_cast<std::size_t>(features) + static_cast<std::size_t>(word)] =
           static_cast<real>(value);
-  return Tensor({static_cast<Index>(images.size()), features}, rows);
+  return Tensor({std::ssize(images), features}, rows);
 }
 
 CaptionData::CaptionData(CaptionSets all)
@@ -135,9 +135,8 @@ CaptionData::CaptionData(CaptionSets all)
 std::vector<std::vector<CaptionPair>> caption_pairs(const CaptionSets& sets, Index batch_size,
                                                     Random& order) {
   std::vector<std::vector<CaptionPair>> batches;
-  for (const Index image : order.permutation(static_cast<Index>(sets.train.size())).values()) {
-    if (batches.empty() || static_cast<Index>(batches.back().size()) == batch_size)
-      batches.emplace_back();
+  for (const Index image : order.permutation(std::ssize(sets.train)).values()) {
+    if (batches.empty() || std::ssize(batches.back()) == batch_size) batches.emplace_back();
     batches.back().push_back({image, order.below(sets.captions_of_each())});
   }
   return batches;
@@ -179,9 +178,9 @@ Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
 
 Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
                  const std::vector<DescribedImage>& images, Cluster& cluster) {
-  const auto of_each = static_cast<Index>(images.front().captions.size());
+  const auto of_each = std::ssize(images.front().captions);
   std::vector<Tensor> costs;
-  for (const Shard& shard : cluster.shards_of_batch(static_cast<Index>(images.size()) * of_each))
+  for (const Shard& shard : cluster.shards_of_batch(std::ssize(images) * of_each))
     if (shard.count() > 0) costs.push_back(all_costs(net, data, images, shard.begin, shard.end));
   return cluster.gather(concat(costs));
 }
@@ -210,7 +209,7 @@ BothRetrievals::BothRetrievals(const Tensor& costs)
 
 Tensor costs_by_shared_words(const DescriptionFeatures& features,
                              const std::vector<DescribedImage>& images) {
-  const auto count = static_cast<Index>(images.size());
+  const auto count = std::ssize(images);
   std::map<Index, std::vector<std::pair<Index, double>>> images_with;  // a word, and its value
   for (Index i = 0; i < count; ++i)
     for (const auto& [word, value] : features.of(images[static_cast<std::size_t>(i)]))
@@ -223,7 +222,7 @@ Tensor costs_by_shared_words(const DescriptionFeatures& features,
         for (const auto& [i, value] : images_with[word]) row[static_cast<std::size_t>(i)] -= value;
       costs.insert(costs.end(), row.begin(), row.end());
     }
-  return Tensor({static_cast<Index>(costs.size()) / count, count}, costs);
+  return Tensor({std::ssize(costs) / count, count}, costs);
 }
 
 CaptionSets described_images(const Origin& origin) {

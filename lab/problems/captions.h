@@ -24,7 +24,7 @@ class DescriptionFeatures {
   /// The `most` most frequent words of the descriptions of these images.
   DescriptionFeatures(const std::vector<support::DescribedImage>& images, Index most);
 
-  Index count() const { return static_cast<Index>(rarity_.size()); }
+  Index count() const { return std::ssize(rarity_); }
   /// The features of an image. Their squares add up to 1, unless there are none.
   std::vector<Feature> of(const support::DescribedImage& image) const;
   /// The numbers of the words of a line that are features.

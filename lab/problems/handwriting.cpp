@@ -23,7 +23,7 @@ AnyNet make_net(bool with_text, Random& random, const HandwritingSynthesisOption
 }
 
 Tensor texts_of(std::span<const WrittenLine> lines) {
-  const auto batch = static_cast<Index>(lines.size());
+  const auto batch = std::ssize(lines);
   Indices lengths = Indices::uninitialized({batch});
   for (Index b = 0; b < batch; ++b)
     lengths.mutable_data()[b] =

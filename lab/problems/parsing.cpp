@@ -63,7 +63,7 @@ bool step(const TransitionParser& net, const ParserVocabulary& vocabulary,
   for (Open& each : sentences)
     if (!each.configuration.is_final()) active.push_back(&each);
   if (active.empty()) return false;
-  Indices features = Indices::uninitialized({static_cast<Index>(active.size()), feature_count});
+  Indices features = Indices::uninitialized({std::ssize(active), feature_count});
   Index* row = features.mutable_data();
   for (const Open* each : active) {
     vocabulary.features(each->configuration, *each->sentence, {row, feature_count});
@@ -124,8 +124,7 @@ Outcome ruled(const ParserData& data, const HeadRule& rule) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const DependencyTree& tree = data.bank.test[i];
     std::vector<Arc> guesses;
-    for (Index word = 1; word <= static_cast<Index>(tree.size()); ++word)
-      guesses.push_back({rule(tree, word), 0});
+    for (Index word = 1; word <= std::ssize(tree); ++word) guesses.push_back({rule(tree, word), 0});
     scores[i].add(data.test[i], guesses);
   }
   Outcome outcome;
@@ -189,7 +188,7 @@ OracleExamples oracle_examples(const ParserVocabulary& vocabulary,
   for (const DependencyTree& tree : trees) {
     NumberedSentence sentence = vocabulary.numbered(tree);
     if (!is_projective(tree) || std::ranges::count(sentence.arcs, -1, &Arc::label) > 0) continue;
-    count += 2 * static_cast<Index>(tree.size());
+    count += 2 * std::ssize(tree);
     sentences.push_back(std::move(sentence));
   }
   expect<DataError>(count > 0, "oracle: there are no projective trees among {}", trees.size());
@@ -198,7 +197,7 @@ OracleExamples oracle_examples(const ParserVocabulary& vocabulary,
   Index* row = features.mutable_data();
   Index* number = classes.mutable_data();
   for (const NumberedSentence& sentence : sentences) {
-    Configuration configuration(static_cast<Index>(sentence.arcs.size()));
+    Configuration configuration(std::ssize(sentence.arcs));
     for (const Transition& transition : oracle(sentence.arcs)) {
       vocabulary.features(configuration, sentence, {row, feature_count});
       *number++ = vocabulary.classes().number(transition);
@@ -223,7 +222,7 @@ std::vector<std::vector<Arc>> parse(const TransitionParser& net, const ParserVoc
     std::vector<Open> open;
     for (const NumberedSentence& sentence :
          sentences.first(std::min<std::size_t>(side_by_side, sentences.size())))
-      open.push_back({&sentence, Configuration(static_cast<Index>(sentence.arcs.size()))});
+      open.push_back({&sentence, Configuration(std::ssize(sentence.arcs))});
     while (step(net, vocabulary, open)) {
     }
     for (const Open& each : open) result.push_back(each.configuration.arcs());
@@ -242,7 +241,7 @@ void ParsingScore::add(const NumberedSentence& sentence, const std::vector<Arc>&
 ParsingScore score(Cluster& cluster, const TransitionParser& net,
                    const ParserVocabulary& vocabulary,
                    const std::vector<NumberedSentence>& sentences) {
-  const auto rows = static_cast<Index>(sentences.size());
+  const auto rows = std::ssize(sentences);
   const auto counts = cluster.sums(rows, 6, [&](const Shard& shard) {
     const auto part = std::span(sentences).subspan(static_cast<std::size_t>(shard.begin),
                                                    static_cast<std::size_t>(shard.count()));

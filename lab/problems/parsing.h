@@ -47,7 +47,7 @@ class ParserVocabulary {
   }
   /// The number of all ids.
   Index ids() const { return first_label() + relations_.count(); }
-  support::TransitionClasses classes() const { return {static_cast<Index>(relations().size())}; }
+  support::TransitionClasses classes() const { return {std::ssize(relations())}; }
 
   NumberedSentence numbered(const DependencyTree& tree) const;
   /// Writes the ids of the features of a configuration to `row`.

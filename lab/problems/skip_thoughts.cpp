@@ -46,7 +46,7 @@ std::vector<double> sum_over_words(std::span<const TripletBatch> batches, const 
 template <class Loss>
 double mean_over_words(const std::vector<TripletBatch>& batches, Cluster& cluster,
                        const Loss& loss) {
-  const auto sums = cluster.sums(static_cast<Index>(batches.size()), 2, [&](const Shard& shard) {
+  const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
     return sum_over_words(std::span(batches).subspan(static_cast<std::size_t>(shard.begin),
                                                      static_cast<std::size_t>(shard.count())),
                           loss);
@@ -75,7 +75,7 @@ Indices neighbor_words(const std::vector<Triplet>& triplets, const Vocabulary& v
       for (const std::string& word : *words) numbers.push_back(vocabulary.number(word));
       numbers.push_back(0);
     }
-  return Indices({static_cast<Index>(numbers.size())}, numbers);
+  return Indices({std::ssize(numbers)}, numbers);
 }
 
 // What all runs on these books share.
@@ -200,8 +200,7 @@ std::vector<TripletBatch> triplet_batches(const std::vector<Triplet>& triplets,
   std::vector<Index> places(triplets.size());
   std::iota(places.begin(), places.end(), 0);
   if (order != nullptr)
-    std::ranges::copy(order->permutation(static_cast<Index>(places.size())).values(),
-                      places.begin());
+    std::ranges::copy(order->permutation(std::ssize(places)).values(), places.begin());
   std::map<std::size_t, std::vector<Triplet>> by_length;
   for (const Index i : places) {
     const Triplet& triplet = triplets[static_cast<std::size_t>(i)];
@@ -215,7 +214,7 @@ std::vector<TripletBatch> triplet_batches(const std::vector<Triplet>& triplets,
                           begin, std::min(static_cast<std::size_t>(size), all.size() - begin)));
   if (order == nullptr) return batches;
   std::vector<TripletBatch> result;
-  for (const Index i : order->permutation(static_cast<Index>(batches.size())).values())
+  for (const Index i : order->permutation(std::ssize(batches)).values())
     result.push_back(batches[static_cast<std::size_t>(i)]);
   return result;
 }
@@ -271,7 +270,7 @@ Tensor sentence_vectors(const SkipThoughts& net, const Vocabulary& vocabulary,
       chosen.push_back(sentences[order[i]]);
     vectors.push_back(net.vectors(ended_batch(vocabulary, chosen)));
   }
-  Indices places = Indices::uninitialized({static_cast<Index>(order.size())});
+  Indices places = Indices::uninitialized({std::ssize(order)});
   for (std::size_t i = 0; i < order.size(); ++i)
     places.mutable_data()[order[i]] = static_cast<Index>(i);
   return index_select(concat(vectors), 0, places);

@@ -95,7 +95,7 @@ NumberedStory::NumberedStory(const Story& story, const StoryVocabulary& vocabula
 }
 
 StoryBatch::StoryBatch(std::span<const NumberedStory> stories) {
-  const auto count = static_cast<Index>(stories.size());
+  const auto count = std::ssize(stories);
   std::vector<Index> words, asked, lengths, right;
   std::size_t longest = 0;
   for (const NumberedStory& story : stories) longest = std::max(longest, story.question.size());
@@ -103,10 +103,10 @@ StoryBatch::StoryBatch(std::span<const NumberedStory> stories) {
     words.insert(words.end(), story.passage.begin(), story.passage.end());
     asked.insert(asked.end(), story.question.begin(), story.question.end());
     asked.insert(asked.end(), longest - story.question.size(), 0);
-    lengths.push_back(static_cast<Index>(story.question.size()));
+    lengths.push_back(std::ssize(story.question));
     right.push_back(story.answer);
   }
-  passages = Indices({count, static_cast<Index>(words.size()) / count}, words);
+  passages = Indices({count, std::ssize(words) / count}, words);
   questions = Indices({count, static_cast<Index>(longest)}, asked);
   question_lengths = Indices({count}, lengths);
   answers = Indices({count}, right);
@@ -134,7 +134,7 @@ StoryBatch StoryBatch::last_word_only() const {
 std::vector<StoryBatch> story_batches(const std::vector<Story>& stories,
                                       const StoryVocabulary& vocabulary, Index size, Random& order,
                                       bool shuffled) {
-  const auto count = static_cast<Index>(stories.size());
+  const auto count = std::ssize(stories);
   std::vector<Index> places(stories.size());
   std::iota(places.begin(), places.end(), 0);
   if (shuffled) std::ranges::copy(order.permutation(count).values(), places.begin());
@@ -150,7 +150,7 @@ std::vector<StoryBatch> story_batches(const std::vector<Story>& stories,
           begin, std::min(static_cast<std::size_t>(size), all.size() - begin)));
   if (!shuffled) return batches;
   std::vector<StoryBatch> result;
-  for (const Index i : order.permutation(static_cast<Index>(batches.size())).values())
+  for (const Index i : order.permutation(std::ssize(batches)).values())
     result.push_back(batches[static_cast<std::size_t>(i)]);
   return result;
 }
@@ -171,7 +171,7 @@ std::vector<double> wrong_answers(const AttentiveReader& net, std::span<const St
 
 double error_rate(const AttentiveReader& net, const std::vector<StoryBatch>& batches,
                   Cluster& cluster) {
-  const auto sums = cluster.sums(static_cast<Index>(batches.size()), 2, [&](const Shard& shard) {
+  const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
     const std::vector<double> wrong =
         wrong_answers(net, std::span(batches).subspan(static_cast<std::size_t>(shard.begin),
                                                       static_cast<std::size_t>(shard.count())));

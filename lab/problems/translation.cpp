@@ -27,7 +27,7 @@ std::vector<Ids> encoded(std::span<const std::string> lines, const Subwords& sub
   return ids;
 }
 
-Index count(const Ids& ids) { return static_cast<Index>(ids.size()); }
+Index count(const Ids& ids) { return std::ssize(ids); }
 
 // The chosen sequences, padded: (B, T). Each has one more token, `first` before it or `last`
 // behind.
@@ -179,7 +179,7 @@ Tensor translation_loss(const Translator& net, const PairBatch& batch, double la
 
 double translation_loss(const Translator& net, const std::vector<PairBatch>& batches,
                         double label_smoothing, Cluster& cluster) {
-  const auto sums = cluster.sums(static_cast<Index>(batches.size()), 2, [&](const Shard& shard) {
+  const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
     double loss = 0, tokens = 0;
     for (Index i = shard.begin; i < shard.end; ++i) {
       const PairBatch& batch = batches[static_cast<std::size_t>(i)];

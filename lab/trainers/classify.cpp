@@ -72,7 +72,7 @@ struct ClassifyFlags : TrainerFlags {
 
 double accuracy(Cluster& cluster, const TransformerClassifier& net,
                 const std::vector<SentenceBatch>& batches) {
-  const auto sums = cluster.sums(static_cast<Index>(batches.size()), 2, [&](const Shard& shard) {
+  const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
     double right = 0, all = 0;
     for (Index i = shard.begin; i < shard.end; ++i) {
       const auto& [words, lengths, labels] = batches[static_cast<std::size_t>(i)];

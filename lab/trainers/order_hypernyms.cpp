@@ -29,7 +29,7 @@ class HypernymTraining {
  public:
   HypernymTraining(const OrderFlags& flags, const Hierarchy& hierarchy, const HypernymSets& sets)
       : flags_(flags),
-        count_(static_cast<Index>(hierarchy.names.size())),
+        count_(std::ssize(hierarchy.names)),
         sets_(sets),
         net_(make_net(flags, count_)),
         batches_(flags.seed, [this](Random& order) { return draw_epoch(order); }) {}
@@ -58,9 +58,8 @@ class HypernymTraining {
   /// All pairs in random order, with new wrong ones beside them.
   std::vector<HypernymExamples> draw_epoch(Random& order) const {
     std::vector<HypernymExamples> batches;
-    for (const Index i : order.permutation(static_cast<Index>(sets_.train.size())).values()) {
-      if (batches.empty() ||
-          static_cast<Index>(batches.back().positive.size()) == flags_.batch_size)
+    for (const Index i : order.permutation(std::ssize(sets_.train)).values()) {
+      if (batches.empty() || std::ssize(batches.back().positive) == flags_.batch_size)
         batches.emplace_back();
       batches.back().positive.push_back(sets_.train[static_cast<std::size_t>(i)]);
     }
@@ -112,13 +111,13 @@ class Neighbours {
   Neighbours(const Embedding& net, const Hierarchy& hierarchy, Index concept_number)
       : net_(net),
         names_(hierarchy.names),
-        all_(closure(static_cast<Index>(names_.size()), hierarchy.direct)),
+        all_(closure(std::ssize(names_), hierarchy.direct)),
         concept_(concept_number) {}
 
   /// The pairs of the concept with all others that cost least.
   void write(const char* title, bool above, std::size_t most) const {
     Hypernyms pairs;
-    for (Index other = 0; other < static_cast<Index>(names_.size()); ++other)
+    for (Index other = 0; other < std::ssize(names_); ++other)
       if (other != concept_)
         pairs.push_back(above ? Hypernym{other, concept_} : Hypernym{concept_, other});
     const Tensor costs = violations(net_, pairs);
@@ -146,7 +145,7 @@ int answer(const OrderFlags& flags, const Hierarchy& hierarchy) {
   if (found == hierarchy.names.end())
     throw FlagError("--query", fmt::format("there is no concept {} in {}", beginning(flags.query),
                                            hierarchy.source));
-  const auto count = static_cast<Index>(hierarchy.names.size());
+  const auto count = std::ssize(hierarchy.names);
   const Embedding net = make_net(flags, count);
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   const Neighbours around(net, hierarchy, found - hierarchy.names.begin());

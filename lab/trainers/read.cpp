@@ -55,7 +55,7 @@ struct ReadFlags : TrainingFlags {
   /// How many persons, things and places a story may have: four sentences and a question have at
   /// most nine.
   Index entities() const {
-    return sentences >= 1 && sentences <= 4 ? 10 : static_cast<Index>(entity_names().size());
+    return sentences >= 1 && sentences <= 4 ? 10 : std::ssize(entity_names());
   }
   PassageLimits limits() const { return {.sentences = sentences, .entities = entities()}; }
   AttentiveReaderOptions model() const {

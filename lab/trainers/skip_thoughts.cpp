@@ -25,12 +25,13 @@ struct SkipFlags : TrainingFlags {
   Index vocabulary = 4000, embedding = 100, hidden = 256;
 
   SkipFlags()
-      : TrainingFlags("skip_thoughts",
-                      "Learns vectors of sentences by telling what stands before and after them.",
-                      {.epochs = 4,
-                       .batch_size = 64,
-                       .optimizer = {.schedule = "constant", .clip_norm = 5},
-                       .keep_best = true}) {
+      : TrainingFlags(
+            "skip_thoughts",
+            "Learns vectors of sentences by predicting the sentences before and after them.",
+            {.epochs = 4,
+             .batch_size = 64,
+             .optimizer = {.schedule = "constant", .clip_norm = 5},
+             .keep_best = true}) {
     input("--data", data,
           data_help("the Children's Book Test", "cbt-books/") + "; without it, draws stories");
     add_query_flag(*this, query,

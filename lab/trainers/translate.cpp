@@ -59,9 +59,12 @@ struct TranslateFlags : TrainerFlags {
         .check(between(1, 1 << 16));
     const Check share = between(0.0, 0.99);
     training("--dropout", dropout, "Share of values to drop in training").check(share);
-    training("--attention-dropout", attention_dropout, "The same of attention weights")
+    training("--attention-dropout", attention_dropout,
+             "Share of attention weights to drop in training")
         .check(share);
-    training("--activation-dropout", activation_dropout, "The same after activations").check(share);
+    training("--activation-dropout", activation_dropout,
+             "Share of values after activations to drop in training")
+        .check(share);
     training("--batch-tokens", batch_tokens,
              "Subwords per step in each language, including padding")
         .check(between(1, 1 << 24));

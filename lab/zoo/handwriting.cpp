@@ -151,7 +151,7 @@ HandwritingSynthesis::Written HandwritingSynthesis::write(const Tensor& text, In
     for (std::size_t b = 0; b < lengths.size(); ++b)
       if (lengths[b] == most && looks_at.values()[b] == behind) lengths[b] = t + 1;
   }
-  return {slice(concat(moves), 0, 1, static_cast<Index>(moves.size())), Indices({batch}, lengths),
+  return {slice(concat(moves), 0, 1, std::ssize(moves)), Indices({batch}, lengths),
           concat(weights)};
 }
 

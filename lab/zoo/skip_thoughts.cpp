@@ -24,7 +24,7 @@ Indices places(const SentenceBatch& batch) {
   for (Index t = 0; t < batch.words.shape()[1]; ++t)
     for (Index b = 0; b < rows; ++b)
       if (t < batch.lengths.data()[b]) found.push_back(t * rows + b);
-  return Indices({static_cast<Index>(found.size())}, found);
+  return Indices({std::ssize(found)}, found);
 }
 
 // The words themselves, in that order.
@@ -86,7 +86,7 @@ Tensor SkipThoughts::loss(const SentenceBatch& previous, const SentenceBatch& cu
   std::vector<Index> right = labels(previous);
   std::ranges::copy(labels(next), std::back_inserter(right));
   const Tensor all = concat({states(before, h, previous), states(after, h, next)}, 0);
-  return cross_entropy(output(all), Indices({static_cast<Index>(right.size())}, right));
+  return cross_entropy(output(all), Indices({std::ssize(right)}, right));
 }
 
 void SkipThoughts::visit(Fields& field) const {

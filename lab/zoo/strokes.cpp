@@ -47,7 +47,7 @@ class LineWriter {
 
   // Appends a drawing to the line. Returns whether the line is full.
   bool append(const Strokes& drawing, Strokes& line) {
-    const auto count = static_cast<Index>(drawing.size());
+    const auto count = std::ssize(drawing);
     const Tensor noise = random_.uniform({count, 2}, -0.5, 0.5);
     const Tensor gap = random_.normal({2}, 0, 0.5);
     for (Index i = line.empty() ? 1 : 0; i < count && !full(line); ++i) {
@@ -65,7 +65,7 @@ class LineWriter {
   }
 
  private:
-  bool full(const Strokes& line) const { return static_cast<Index>(line.size()) == options_.moves; }
+  bool full(const Strokes& line) const { return std::ssize(line) == options_.moves; }
 
   const StrokeLineOptions& options_;
   Random& random_;
@@ -109,7 +109,7 @@ std::vector<Strokes> stroke_lines(const std::vector<Strokes>& drawings,
   expect_not_negative("stroke_lines", "grid", options.grid);
   expect<ArgumentError>(options.scale > 0 && std::isfinite(options.scale),
                         "stroke_lines: the scale must be positive and finite: {}", options.scale);
-  const auto count = static_cast<Index>(drawings.size());
+  const auto count = std::ssize(drawings);
   const Indices order = options.shuffled ? random.permutation(count) : Indices();
   LineWriter writer(options, random);
   std::vector<Strokes> lines;
@@ -128,7 +128,7 @@ std::vector<Strokes> stroke_lines(const std::vector<Strokes>& drawings,
 
 StrokeBatch stroke_batch(std::span<const Strokes> lines) {
   expect<ArgumentError>(!lines.empty(), "stroke_batch: needs a line at least: {}", lines.size());
-  const auto batch = static_cast<Index>(lines.size());
+  const auto batch = std::ssize(lines);
   Indices lengths = Indices::uninitialized({batch});
   for (Index b = 0; b < batch; ++b)
     lengths.mutable_data()[b] = static_cast<Index>(lines[static_cast<std::size_t>(b)].size());

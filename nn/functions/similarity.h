@@ -21,7 +21,7 @@ struct CosineOptions {
   double epsilon = 0;  ///< least length of a vector
 };
 /// The cosine of the angle between vectors along an axis: <a, b> / (|a| |b|), of vectors of any
-/// length; that of a vector of zeros is 0, as of `l2_normalize`.
+/// length. With a vector of zeros it is 0, as in `l2_normalize`.
 ///   a, b: of one rank, broadcast   returns their shape without the axis
 /// Throws ShapeError for shapes that do not fit, ArgumentError for a negative epsilon.
 /// Elsewhere: `F.cosine_similarity`; along the last axis and with eps=0 by default

@@ -16,8 +16,8 @@ struct AttentionLayerOptions {
   bool weight_norm = false;
 };
 
-/// Keys and values of the positions seen so far, for generating token by token, and in a decoder
-/// those of the other sequence, which stay the same.
+/// Keys and values of the positions seen so far, for generating token by token. In a decoder, also
+/// the keys and values of the other sequence, which stay the same.
 /// Example: `AttentionCache cache; SelfAttention(8, random, {})(sequence, {}, {}, &cache)`
 struct AttentionCache {
   Tensor keys = {}, values = {};                ///< (B, positions, C), or undefined

@@ -35,10 +35,10 @@ struct NormSettings {
   bool normalized_weights = false;
 };
 
-/// A normalization: what it needs and computes, and the options that it alone has. Layers ask it
-/// instead of knowing them all. Each is a struct in a file of nn/layers/norms/; a program uses one
-/// of its own as `spec.method = std::make_shared<Mine>()`. The defaults are those of normalization
-/// over all of an image, or over the channels of a position.
+/// A normalization: what it needs and computes, and the options that it alone has. Layers use this
+/// interface and have no list of normalizations. Each is a struct in a file of nn/layers/norms/; a
+/// program uses one of its own as `spec.method = std::make_shared<Mine>()`. The defaults suit a
+/// normalization over all of an image, or over the channels of a position.
 /// Example: `if (!NormSpec("rms").method->mixes_samples) fmt::print("rows stay apart\n")`
 struct NormMethod {
   /// Set options by their names; throw ArgumentError for impossible values.
@@ -49,8 +49,8 @@ struct NormMethod {
   /// The names in texts, and the settings they stand for.
   std::vector<std::pair<std::string, NormSettings>> presets{{name, {}}};
   bool normalizes = true;                ///< "none" and "weight" leave activations unchanged
-  bool needs_positions = false;          ///< those of images or signals
-  bool mixes_samples = false;            ///< in training, its statistics are those of the batch
+  bool needs_positions = false;          ///< works on images or signals only
+  bool mixes_samples = false;            ///< in training, its statistics are the batch's
   bool takes_forms = false;              ///< forward=identity and factor=1: it is `normalize` alone
   const char* unlike_pytorch = nullptr;  ///< "a norm that ...", of which PyTorch has none
 
@@ -115,8 +115,8 @@ class NormMethodPointer {
 ///   weight           no normalization of activations; weights are gain v / |v| instead
 ///
 /// layer, rms, instance, group, divisive and the forms without gain may take another value and
-/// another factor of the gradient: forward=identity (the value is x, and the gradient that of the
-/// normalization) and factor=1 (the gradient is projected, but not divided by the deviation).
+/// another factor of the gradient: forward=identity (the value is x, and the gradient the
+/// normalization's) and factor=1 (the gradient is projected, but not divided by the deviation).
 /// layer_simple, detach, detach_mean and detach_variance with these are the sixteen forms of layer
 /// normalization.
 ///

@@ -12,8 +12,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// The longest n-grams that BLEU counts.
 constexpr std::size_t bleu_order = 4;
 
-/// What BLEU counts of a translation beside its reference. The counts of a corpus are the sum of
-/// those of its sentences.
+/// The counts from which BLEU compares a translation with its reference. The counts of a corpus are
+/// the sum of the counts of its sentences.
 /// Example: `BleuCounts all; all += bleu_counts("a small dog", "a little dog"); bleu(all)`
 struct BleuCounts {
   std::array<Index, bleu_order> matches = {};  ///< n-grams that the reference has too, n from 1

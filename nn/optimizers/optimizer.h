@@ -220,7 +220,7 @@ struct AdadeltaOptions {
   Centering center_gradients = Centering::none;  ///< of matrices and filters
   Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
-/// Scales gradients by the root of the mean square of past changes over that of past gradients
+/// Scales gradients by the quotient of two root mean squares, of past changes and past gradients
 /// (Zeiler 2012, algorithm 1), as torch.optim.Adadelta.
 /// Example: `Adadelta(parameters(net), {.rho = 0.95})`
 class Adadelta final : public Optimizer {

@@ -23,8 +23,8 @@ add_library(failing_files SHARED ${attack}/failing_files.cpp)
 target_compile_features(failing_files PRIVATE cxx_std_20)
 tapegrad_compile_options(failing_files)
 
-# Programs that attack what a library reads: NAME.cpp for each folder corpus/NAME. Built for libFuzzer they invent inputs;
-# otherwise they run on the files that they are given. The tests give them the corpus.
+# Programs that attack what a library reads: NAME.cpp for each folder NAME that make_corpus.py writes. Built for libFuzzer
+# they invent inputs; otherwise they run on the files that they are given. The tests give them the corpus.
 function(tapegrad_attacks library)
   if(TAPEGRAD_SANITIZE MATCHES "fuzzer")
     add_library(tapegrad_attack OBJECT ${attack}/attack.cpp)
@@ -36,8 +36,14 @@ function(tapegrad_attacks library)
   target_include_directories(tapegrad_attack PUBLIC ${attack} ${attack}/..)
   tapegrad_program_options(tapegrad_attack)
 
+  set(corpus ${CMAKE_CURRENT_BINARY_DIR}/corpus)
+  file(REMOVE_RECURSE ${corpus})
+  execute_process(COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/make_corpus.py ${corpus}
+    COMMAND_ERROR_IS_FATAL ANY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS make_corpus.py ${attack}/corpus_files.py)
+
   add_custom_target(attacks)
-  file(GLOB names CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/corpus ${CMAKE_CURRENT_SOURCE_DIR}/corpus/*)
+  file(GLOB names RELATIVE ${corpus} ${corpus}/*)
   list(REMOVE_ITEM names ${ARGN})  # what cannot be built here
   foreach(name IN LISTS names)
     set(target attack_${name})
@@ -47,7 +53,7 @@ function(tapegrad_attacks library)
     tapegrad_program_options(${target})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
     add_dependencies(attacks ${target})
-    file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name}/*)
-    add_test(NAME "attack: ${name}: the corpus" COMMAND ${target} ${corpus})
+    file(GLOB inputs ${corpus}/${name}/*)
+    add_test(NAME "attack: ${name}: the corpus" COMMAND ${target} ${inputs})
   endforeach()
 endfunction()

@@ -1,17 +1,15 @@
-"""What the scripts share that write the first inputs of fuzzers, of the engine and of the laboratory."""
+"""What the scripts share that write the inputs of fuzzers, of the engine and of the laboratory."""
 
 import gzip
 import pathlib
+import sys
 
 
-def writer(script):
-    """Writes an input of a fuzzer into the corpus beside a script."""
-    def write(fuzzer, name, content):
-        path = pathlib.Path(script).resolve().with_name("corpus") / fuzzer / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-    return write
+def write(fuzzer, name, content):
+    """Writes an input into the folder that the script was given."""
+    path = pathlib.Path(sys.argv[1]) / fuzzer / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def packed(content):

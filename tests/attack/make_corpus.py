@@ -1,6 +1,6 @@
-"""Writes the first inputs of the fuzzers. What they have found since then lies beside them.
+"""Writes the inputs that fuzzers begin with, and what they have found since then.
 
-Usage: make_corpus.py
+Usage: make_corpus.py DIR
 """
 
 import io
@@ -9,9 +9,8 @@ import pathlib
 import struct
 import zipfile
 
-from corpus_files import packed, writer
+from corpus_files import packed, write
 
-write = writer(__file__)
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
 
 
@@ -57,8 +56,30 @@ write("gzip", "damaged_sum", packed(b"a text")[:-8] + bytes(8))
 write("gzip", "garbage_behind", packed(b"a") + b"garbage")
 write("gzip", "bomb", packed(bytes(1 << 16)))
 
-for name in "f2_limits", "u8_limits", "big_f2", "big_f4", "big_i8", "big_u8":
+for name in ("b1", "f4", "i8", "scalar", "empty", "fortran", "version_2", "f2_limits", "u8_limits", "big_f2", "big_f4",
+             "big_i8", "big_u8"):
     write("npy", name, (GOLDEN / f"npy/{name}.npy").read_bytes())
+f4 = (GOLDEN / "npy/f4.npy").read_bytes()
+shape = b"(2, 3), }"
+write("npy", "cut", f4[:100])
+write("npy", "long_header", f4.replace(b"\x01\0v\0", b"\x01\0\xff\xff"))
+write("npy", "no_shape", f4.replace(b"'shape'", b"'descr'"))
+write("npy", "too_many", f4.replace(shape, b"(4294967296, 4294967296)}"))
+write("npy", "extent_out_of_range", f4.replace(shape, b"(99999999999999999999)}"))
+write("npy", "many_axes", f4.replace(shape, b"(1,1,1,1,1,1,1,1,1)}"))
+
+write("csv", "plain", "1,-2.5\n3e2,.5\n")
+write("csv", "names", "a,b\r\n1,2\r\n3,4\r\n")
+write("csv", "quoted", '"a ""b""","c\n,"\n"1",2\n')
+write("csv", "behind_a_quote", '1,"2"3\n')
+write("csv", "byte_order_mark", "\ufeffa\n1\n")
+write("csv", "packed", packed(b"1\n2"))
+write("csv", "ragged", "1,2\n3\n")
+write("csv", "cut", '1,"2\n')
+write("csv", "empty", "")
+write("csv", "not_finite", "nan,-inf\nInfinity,-nan\n")
+write("csv", "payload", "1,nan(2)\n")
+write("csv", "out_of_range", "1e999,1e-400\n")
 
 
 def npy(kind, shape, values):
@@ -166,6 +187,7 @@ write("text", "empty", "\x01\x01")
 write("lines", "good", "one\ntwo\n")
 write("lines", "carriage_returns", b"one\r\n\r\r\n\xe9\rtwo")
 write("lines", "empty", "")
+write("lines", "two_byte_order_marks", "\ufeff\ufeff".encode() + b"\x8b+")
 write("lines", "packed", packed(b"one\n\nthree"))
 
 write("sentences", "good", "1 a good film\n0 a bad one\n1 good good\n")
@@ -269,3 +291,6 @@ write("probe", "no_records", header)
 write("probe", "cut", header + record + record[:30])
 write("probe", "no_number", header + record.replace("0.5", "x"))
 write("probe", "step_too_large", header + "9" * 30 + record[1:])
+write("probe", "quoted_name", b"step,weight,norm,gradient_norm,radial,angle\n2,h\xafi\xafd" + b"\xaf" * 6 +
+      b"den.\xff\xff" + bytes(15) + b'\xfc' + bytes(30) + b'\xff\xfft' + b"\xff" * 6 + b'@' + b"\xff" * 6 +
+      b'"\xff#' + b"\xff" * 4 + b'\x05' + bytes(7) + b"\xff" * 7 + b'weig(\x00\x00ht,1,0.5,-1e-9,1.01\n')

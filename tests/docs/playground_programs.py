@@ -7,7 +7,9 @@ from playground_states import STATES, ask
 
 PRINTED = 50  # steps
 
-programs = [answer["source"] for answer in ask(sys.argv[1], *({"do": "program", "settings": settings, "count": PRINTED} for settings in STATES.values()))]
+precision = ask(sys.argv[1], {"do": "choices"})[0]["precision"]
+requests = [{"do": "program", "settings": {**settings, "precision": precision}, "count": PRINTED} for settings in STATES.values()]
+programs = [answer["source"] for answer in ask(sys.argv[1], *requests)]
 beginning = programs[0].split("int main()")[0]
 assert all(program.startswith(beginning) for program in programs)
 code = beginning + "".join(program[len(beginning):].replace("int main()", f"static void program_{i}()") for i, program in enumerate(programs))

@@ -50,6 +50,8 @@ STATES = {
     "transformer": state(TEXT, block("attention", heads=2, norm="layer", placement="pre"), block("attention", heads=2, norm="rms", placement="post"),
                          norm(), optimizer="muon", rate=.02, schedule="warmup"),
     "fork": fork(DROPOUT, 20, rate=.001, batch=8),
+    "fork with another net": fork(DROPOUT, 15, net=[linear(16), norm("rms"), activation("gelu"), linear(16), block("dropout", rate=.2), linear(8), norm("weight"),
+                                                    activation("tanh")]),
     "fork with another optimizer": fork(fork(DROPOUT, 10, optimizer="lamb"), 30, optimizer="adadelta", rate=1),
 }
 

@@ -364,7 +364,8 @@ exit 8''')
         self.assertRegex(result.stderr, r"sudo apt-get install -y -qq zlib1g-dev\n")
 
     def fuzzer(self, name, script):
-        (self.root / "tests/attack/corpus" / name).mkdir(parents=True)
+        (self.root / "tests/attack").mkdir(parents=True, exist_ok=True)
+        (self.root / f"tests/attack/{name}.cpp").write_text("void attack(std::string_view) {}\n")
         program = self.build / "asan-ubsan/tests/attack" / name
         program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text(f"#!/usr/bin/env bash\n{script}\n")

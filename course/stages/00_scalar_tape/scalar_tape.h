@@ -24,7 +24,7 @@ class Tape {
   }
 };
 
-/// What a number is.
+/// The value of a number.
 inline double value(Number) { throw std::logic_error("value is not written yet"); }
 
 inline Number operator+(Number, Number) { throw std::logic_error("operator+ is not written yet"); }

@@ -7,7 +7,7 @@
 
 #include "layer_norm.h"
 
-/// What is measured of one row of dl/dx.
+/// The measures of one row of dl/dx.
 struct Row {
   double mean;     ///< of its elements
   double along_z;  ///< the mean of their products with the elements of the same row of z

@@ -33,7 +33,7 @@ inline Variable rnn_step(const Variable& x, const Variable& h, const Variable& w
   throw std::logic_error("rnn_step is not written yet");
 }
 
-/// What an LSTM hands on from step to step.
+/// The state that an LSTM passes from step to step.
 struct LstmState {
   Variable h, c;  ///< both (N, H)
 };

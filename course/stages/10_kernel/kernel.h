@@ -8,9 +8,9 @@
 
 #include "layer_norm.h"
 
-/// What layer_norm(x, epsilon) is, as one node: its value and its gradient are loops over numbers.
-/// The gradient is one node as well. Who differentiates that gradient gets the right second
-/// derivatives or an exception, and never a silent 0.
+/// Computes layer_norm(x, epsilon) as one node: its value and its gradient are loops over numbers.
+/// The gradient is one node as well. Differentiating it gives the right second derivatives or
+/// throws an exception, and never gives a silent 0.
 ///   x: (N, H)    returns: (N, H)
 inline Variable layer_norm_kernel(const Variable& x, double epsilon = 1e-5) {
   (void)x, (void)epsilon;

@@ -62,7 +62,7 @@ class Message {
 constexpr std::uint64_t normal = 1, of_unknown = 2, control = 3;
 
 std::uint64_t type_of(Index number) {
-  if (number >= static_cast<Index>(specials.size())) return normal;
+  if (number >= std::ssize(specials)) return normal;
   return number == Subwords::unknown ? of_unknown : control;
 }
 

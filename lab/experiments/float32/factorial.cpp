@@ -16,8 +16,9 @@ using namespace tapegrad::problems;
 namespace {
 
 /// The losses or errors of all systems, as far as runs have ended.
-void draw_systems(Report& report, const std::string& optimizer, const Matrix& matrix) {
-  HeatMap map{.title = fmt::format("Forms of layer normalization with {}", optimizer),
+void draw_systems(Report& report, const std::string& name, const std::string& what,
+                  const Matrix& matrix) {
+  HeatMap map{.title = fmt::format("Forms of layer normalization with {}", what),
               .rows = {},
               .columns = {},
               .values = {},
@@ -36,7 +37,7 @@ void draw_systems(Report& report, const std::string& optimizer, const Matrix& ma
     }
   }
   for (const MatrixColumn& column : matrix) map.columns.push_back(column.task.title);
-  report.heat_map("systems_" + optimizer, map);
+  report.heat_map(name, map);
 }
 
 /// Which settings need a norm, and so can show what its parts gain.
@@ -57,18 +58,24 @@ void report_assay(Report& report, const Matrix& matrix) {
 
 void report_factorial(Report& report, const Matrix& whole) {
   for (const std::string optimizer : {"adam", "momentum"}) {
-    const Matrix matrix = of_optimizer(whole, optimizer);
-    if (matrix.empty()) continue;
-    report_tests(report, optimizer, matrix);
-    draw_systems(report, optimizer, matrix);
-    report_assay(report, matrix);
-    report_passes(
-        report,
-        fmt::format("What the two passes of layer normalization gain with {}, with 95 % intervals",
-                    optimizer),
-        matrix);
-    for (const JudgedClaim& claim :
-         factorial_predictions(matrix, optimizer == "adam" ? "Adam" : "momentum"))
+    for (const std::string purpose : {"exploration", "confirmation"}) {
+      Matrix matrix = of_optimizer(whole, optimizer);
+      std::erase_if(matrix, [&](const MatrixColumn& column) {
+        return (purpose_of(column) == Purpose::exploration) != (purpose == "exploration");
+      });
+      if (matrix.empty()) continue;
+      const std::string what = fmt::format("{}, for {}", optimizer, purpose);
+      report_tests(report, what, matrix);
+      draw_systems(report, fmt::format("{}_{}", purpose, optimizer), what, matrix);
+      report_assay(report, matrix);
+      report_passes(report,
+                    fmt::format("What the two passes of layer normalization gain with {}, with "
+                                "95 % intervals",
+                                what),
+                    matrix);
+    }
+    for (const JudgedClaim& claim : factorial_predictions(
+             of_optimizer(whole, optimizer), optimizer == "adam" ? "Adam" : "momentum"))
       report.judged(claim);
   }
   report_missing(report, whole);
@@ -78,7 +85,7 @@ void report_factorial(Report& report, const Matrix& whole) {
 PaperExperiment experiment() {
   return {
       .paper = factorial_paper(),
-      .summary = "Crosses the parts of layer normalization, and asks what each gains.",
+      .summary = "Crosses the parts of layer normalization, and measures the gain of each.",
       .title = "The parts of layer normalization, crossed",
       .introduction =
           "A form is a value, x or z = (x - mean) / s, a factor of the gradient, 1 or 1/s, and a "

@@ -79,7 +79,7 @@ void train_missing(StudyRun& run, const QueueFlags& given) {
 
 const registry::Entry entry([] {
   return with_flags<QueueFlags>({.name = "queue",
-                                 .summary = "Trains what the ledger lacks of a study, for hours.",
+                                 .summary = "Trains the missing runs of a study, for hours.",
                                  .title = "",
                                  .sizes = "report: the nets of the tables; smoke: small ones",
                                  .size = "report",

@@ -60,6 +60,34 @@ void shares(Report& report, const std::string& optimizer, const Matrix& matrix,
   report.table(table);
 }
 
+/// R of each constraint where a detached statistic costs something.
+void draw_shares(Report& report, const std::string& optimizer, const Matrix& matrix) {
+  HeatMap map{.title = fmt::format("What constraints give back with {}", optimizer),
+              .rows = {},
+              .columns = {},
+              .values = {},
+              .unit = "share of the cost of a detached statistic",
+              .caption =
+                  "1: all of the cost, 0: none, below 0: the constraint costs more. A dash: "
+                  "the seeds show no cost, or the runs are missing."};
+  for (const MatrixColumn& column : matrix) map.columns.push_back(column.task.title);
+  for (const std::string detached : {"detach_mean", "detach_variance"})
+    for (const std::string& constraint : signal_constraints) {
+      map.rows.push_back(detached + constraint);
+      map.values.emplace_back();
+      for (const MatrixColumn& column : matrix) {
+        const Metric& metric = column.task.metric;
+        const Results *one = column.of("layer_simple"), *other = column.of(detached),
+                      *third = column.of(detached + constraint);
+        const bool costs = one && other && third && !third->at_edge &&
+                           better(metric, *one, *other).verdict == Verdict::supported;
+        map.values.back().push_back(
+            costs ? ratio_of_leads(metric, *third, *other, *one, *other).value : NAN);
+      }
+    }
+  report.heat_map("shares_" + optimizer, map);
+}
+
 /// What goes wrong without each derivative, and what brings it back: how one task is learned.
 void draw_losses(Report& report, const std::string& optimizer, const MatrixColumn& column) {
   const std::string task = column.task.title.substr(0, column.task.title.rfind(','));
@@ -94,6 +122,7 @@ void report_signal(Report& report, const Matrix& whole) {
                    matrix, traces_of);
     for (const char* detached : {"detach_mean", "detach_variance", "detach"})
       shares(report, optimizer, matrix, detached);
+    draw_shares(report, optimizer, matrix);
     for (const MatrixColumn& column : matrix) draw_losses(report, optimizer, column);
     for (const JudgedClaim& claim :
          signal_predictions(matrix, optimizer == "adam" ? "Adam" : "momentum"))
@@ -106,7 +135,8 @@ void report_signal(Report& report, const Matrix& whole) {
 PaperExperiment experiment() {
   return {
       .paper = signal_paper(),
-      .summary = "Asks which derivative of layer normalization constraints on weights replace.",
+      .summary =
+          "Tests which derivatives of layer normalization constraints on weights can replace.",
       .title = "Bookkeeping and signal",
       .introduction =
           "Layer normalization has its mean, its deviation or both detached. Beside each stands "

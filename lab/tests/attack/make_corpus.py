@@ -1,6 +1,6 @@
-"""Writes the first inputs of the fuzzers of the laboratory. What they have found since then lies beside them.
+"""Writes the inputs that fuzzers of the laboratory begin with, and what they have found since then.
 
-Usage: make_corpus.py
+Usage: make_corpus.py DIR
 """
 
 import json
@@ -9,9 +9,7 @@ import struct
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tests/attack"))
-from corpus_files import packed, writer  # noqa: E402
-
-write = writer(__file__)
+from corpus_files import packed, write  # noqa: E402
 
 write("subwords", "words", "the cat sees the dogs\nthe dogs see my cat\n")
 write("subwords", "specials", "<s> <pad> </s> <unk>\n<s><s>\n")

@@ -93,7 +93,7 @@ HeatMap heat_map(Source& source) {
 support::PenLine pen_line(Source& source) {
   const auto moves = static_cast<Index>(source.below(8));
   support::PenLine line{source.text(), source.tensor({moves, 3}), source.text()};
-  const auto characters = static_cast<Index>(line.text.size());
+  const auto characters = std::ssize(line.text);
   if (characters > 0 && source.below(2) == 1) line.weights = source.tensor({moves, characters});
   return line;
 }

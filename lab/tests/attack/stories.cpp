@@ -16,7 +16,7 @@ void attack(std::string_view input) {
       support::read_stories(file.path(), {.sentences = 2, .words = words}, &begins);
   expect_property(stories.size() == begins.size() && begins.front(), "every question has a text");
   for (const support::Story& story : stories) {
-    expect_property(!story.passage.empty() && static_cast<Index>(story.passage.size()) <= words,
+    expect_property(!story.passage.empty() && std::ssize(story.passage) <= words,
                     "a passage keeps its limit");
     expect_property(story.question.back() == "?" || story.question.back().ends_with('?'),
                     "a question ends in a question mark");

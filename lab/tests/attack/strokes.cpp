@@ -35,8 +35,7 @@ void attack(std::string_view input) {
     const auto lines =
         stroke_lines(drawings, {.moves = moves, .grid = 1, .shuffled = true}, random);
     const StrokeBatch batch = stroke_batch(lines);
-    expect_property(batch.moves.shape() == Shape{moves, static_cast<Index>(lines.size()), 3},
-                    "lines are full");
+    expect_property(batch.moves.shape() == Shape{moves, std::ssize(lines), 3}, "lines are full");
     expect_property(std::ranges::all_of(batch.moves.values(),
                                         [](real offset) { return std::abs(offset) < 1.1e6; }),
                     "offsets are bounded");

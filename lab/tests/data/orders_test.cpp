@@ -128,7 +128,7 @@ TEST_CASE("the closure is that of Floyd and Warshall") {
 
 TEST_CASE("the parts of a hierarchy have no pair in common") {
   const Hierarchy hierarchy = draw_hierarchy(1);
-  const auto count = static_cast<Index>(hierarchy.names.size());
+  const auto count = std::ssize(hierarchy.names);
   const HypernymSets sets(hierarchy, 1);
   std::set<Hypernym> all(sets.train.begin(), sets.train.end());
   for (const HypernymExamples* part : {&sets.validation, &sets.test}) {
@@ -250,7 +250,7 @@ TEST_CASE("why files of captions and hierarchies cannot be read") {
 TEST_CASE("WordNet has the published counts") {
   if (real_data() == nullptr) return;
   const Hierarchy hierarchy = read_wordnet_nouns(real_data());
-  const auto count = static_cast<Index>(hierarchy.names.size());
+  const auto count = std::ssize(hierarchy.names);
   CHECK(count == 82'115);
   CHECK(closure(count, hierarchy.direct).size() == 743'241);
   const HypernymSets sets(hierarchy, 1);

@@ -33,7 +33,7 @@ std::vector<Arc> arcs_of(const DependencyTree& tree) {
 std::vector<Arc> rebuilt(const std::vector<Arc>& tree) {
   const std::vector<Transition> transitions = oracle(tree);
   CHECK(transitions.size() == 2 * tree.size());
-  Configuration configuration(static_cast<Index>(tree.size()));
+  Configuration configuration(std::ssize(tree));
   for (const Transition& each : transitions) configuration.apply(each);
   CHECK(configuration.is_final());
   return configuration.arcs();
@@ -124,8 +124,7 @@ TEST_CASE("all legal transitions lead to a tree with one root") {
       for (Index number = 0; number < classes.count(); ++number)
         if (configuration.is_legal(classes.at(number))) legal.push_back(classes.at(number));
       REQUIRE(!legal.empty());
-      configuration.apply(
-          legal[static_cast<std::size_t>(random.below(static_cast<Index>(legal.size())))]);
+      configuration.apply(legal[static_cast<std::size_t>(random.below(std::ssize(legal)))]);
     }
     CHECK(steps == 2 * words);
     DependencyTree tree;
@@ -203,7 +202,7 @@ TEST_CASE("vocabularies of parsers") {
   const auto bank = drawn();
   const ParserVocabulary vocabulary(bank.train);
   CHECK(vocabulary.relation(0) == "root");
-  CHECK(vocabulary.classes().count() == 2 * static_cast<Index>(vocabulary.relations().size()));
+  CHECK(vocabulary.classes().count() == 2 * std::ssize(vocabulary.relations()));
   const ParserVocabulary again(vocabulary.words(), vocabulary.tags(), vocabulary.relations());
   const auto same = [&](const DependencyTree& tree) {
     return vocabulary.numbered(tree).words == again.numbered(tree).words &&
@@ -234,7 +233,7 @@ TEST_CASE("a sentence is parsed alone as among others, in any number of shards")
   CHECK(a.all.heads == b.all.heads);
   CHECK(a.all.words == b.all.words);
   CHECK(a.without_punctuation.arcs == b.without_punctuation.arcs);
-  CHECK(a.all.words - a.without_punctuation.words == static_cast<Index>(bank.test.size()));
+  CHECK(a.all.words - a.without_punctuation.words == std::ssize(bank.test));
   CHECK(a.all.las() <= a.all.uas());
 
   const OracleExamples examples = oracle_examples(vocabulary, bank.train);
@@ -256,12 +255,12 @@ TEST_CASE("right arcs score 100 %, and only projective trees are learnt") {
 
   const OracleExamples examples = oracle_examples(vocabulary, bank.train);
   Index words = 0;
-  for (const DependencyTree& tree : bank.train) words += static_cast<Index>(tree.size());
+  for (const DependencyTree& tree : bank.train) words += std::ssize(tree);
   CHECK(examples.count() == 2 * words);
   DependencyTree crossing(4, {.form = "a", .xpos = "T", .relation = "det"});
   for (std::size_t i = 0; const Index head : {3, 4, 0, 3}) crossing[i++].head = head;
   CHECK(oracle_examples(vocabulary, {bank.train[0], crossing}).count() ==
-        2 * static_cast<Index>(bank.train[0].size()));
+        2 * std::ssize(bank.train[0]));
   CHECK_THROWS_WITH(oracle_examples(vocabulary, {crossing}), Contains("no projective trees"));
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("logistic regression is scikit-learn's") {
   for (const auto& row : golden.at("x"))
     for (const auto& value : row) values.push_back(value.get<real>());
   const auto labels = golden.at("labels").get<std::vector<Index>>();
-  const auto count = static_cast<Index>(labels.size());
+  const auto count = std::ssize(labels);
   CHECK(golden.at("fits").size() == 5);
   for (const auto& fit : golden.at("fits")) {
     const double c = fit.at("c").get<double>();
@@ -96,10 +96,10 @@ TEST_CASE("folds are a partition") {
       CHECK(fold.test.size() <= count / 10 + 1);
       std::set<Index> all(fold.train.values().begin(), fold.train.values().end());
       all.insert(fold.test.values().begin(), fold.test.values().end());
-      CHECK(static_cast<Index>(all.size()) == count);
+      CHECK(std::ssize(all) == count);
       seen.insert(fold.test.values().begin(), fold.test.values().end());
     }
-    CHECK(static_cast<Index>(seen.size()) == count);
+    CHECK(std::ssize(seen) == count);
   }
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("folds of groups are a partition in which no group is divided") {
         CHECK(groups.data()[tested] != groups.data()[known]);
     }
   }
-  CHECK(static_cast<Index>(seen.size()) == groups.size());
+  CHECK(std::ssize(seen) == groups.size());
   CHECK_THROWS_AS(make_folds_of_groups(groups, 8, Random(1)), ArgumentError);
 }
 

@@ -142,7 +142,7 @@ TEST_CASE("batches have passages of one length and every story once") {
     CHECK(part.rows() == 1);
     CHECK(part.answers.data()[0] == batch.answers.data()[0]);
   }
-  for (const Story& story : stories) expected.insert(static_cast<Index>(story.passage.size()));
+  for (const Story& story : stories) expected.insert(std::ssize(story.passage));
   CHECK(rows == 500);
   CHECK(lengths == expected);
   CHECK(story_batches(stories, vocabulary, 64, random, true).size() == batches.size());

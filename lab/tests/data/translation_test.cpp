@@ -56,7 +56,7 @@ TEST_CASE("the drawn source has other words, and its main verb last") {
   std::set<std::string> seen;
   for (const ParallelLines* each : {&sets.train, &sets.validation, &sets.tests[0].lines})
     seen.insert(each->target.begin(), each->target.end());
-  CHECK(static_cast<Index>(seen.size()) ==
+  CHECK(std::ssize(seen) ==
         sets.train.count() + sets.validation.count() + sets.tests[0].lines.count());
   CHECK(sets.digest() == draw_translation_sets(1).digest());
   CHECK(sets.digest() != draw_translation_sets(2).digest());

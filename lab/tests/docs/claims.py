@@ -10,7 +10,7 @@ import fork_ledger
 import tables_ledger
 from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, T_975
 
-NOT_VERIFIABLE, BEFORE_SIGNAL, EXPLORED = "not verifiable", "59a83758, after a pilot", "no: exploration"
+NOT_VERIFIABLE, BEFORE_SIGNAL = "not verifiable", "59a83758, after a pilot"
 
 
 @dataclasses.dataclass
@@ -21,27 +21,41 @@ class Claim:
     estimate: str
     n: str              # seeds, or settings
     p: float | None = None
+    power: float = 0
     interior: bool = True  # whether each rate has worse ones on both sides
     predicted: str = "no"
 
 
-def difference(sentence, statement, where, mean, over_seeds, over_items, n, unit, **rest):
-    """over_seeds, over_items: standard errors"""
+def chance(mean, deviation, low, high):
+    """Of a normal variable to lie between two numbers."""
+    normal = statistics.NormalDist(mean, max(deviation, 1e-12))
+    return max(0.0, normal.cdf(high) - normal.cdf(low))
+
+
+def difference(sentence, statement, where, mean, over_seeds, over_items, n, unit, margin, **rest):
+    """over_seeds, over_items: standard errors   margin: the difference whose power is shown"""
     half = math.hypot(T_975[n - 1] * over_seeds, 1.96 * over_items)
     p = tables_ledger.level(mean, over_seeds, over_items, n - 1)
+    power = 1 - chance(margin, math.hypot(over_seeds, over_items), -half, half)
     return Claim(sentence, statement, where, f"{mean:+.{2 if half < 10 else 0}f} ± {half:.{2 if half < 10 else 0}f} {unit}",
-                 f"{n} seeds", p, **rest)
+                 f"{n} seeds", p, power, **rest)
 
 
-def of_seeds(sentence, statement, where, differences, unit, **rest):
+def of_seeds(sentence, statement, where, differences, unit, margin, **rest):
     n = len(differences)
     return difference(sentence, statement, where, statistics.mean(differences),
-                      statistics.stdev(differences) / math.sqrt(n), 0, n, unit, **rest)
+                      statistics.stdev(differences) / math.sqrt(n), 0, n, unit, margin, **rest)
 
 
 def sign_p(positive, count):
     extreme = max(positive, count - positive)
     return min(1.0, 2 * sum(math.comb(count, k) for k in range(extreme, count + 1)) / 2 ** count)
+
+
+def sign_power(count, share=0.75):
+    """The chance of a p of 0.05 or less where this share of settings is positive."""
+    return sum(math.comb(count, k) * share ** k * (1 - share) ** (count - k)
+               for k in range(count + 1) if sign_p(k, count) <= 0.05)
 
 
 def counted(sentence, statement, where, gains, **rest):
@@ -50,7 +64,7 @@ def counted(sentence, statement, where, gains, **rest):
     decided = sum(mean > half for mean, half in gains), sum(-mean > half for mean, half in gains)
     return Claim(sentence, statement, where,
                  f"positive in {positive} of {len(gains)}; decided for it in {decided[0]}, against it in {decided[1]}",
-                 f"{len(gains)} settings", sign_p(positive, len(gains)), **rest)
+                 f"{len(gains)} settings", sign_p(positive, len(gains)), sign_power(len(gains)), **rest)
 
 
 def of_forms(records):
@@ -82,7 +96,8 @@ def of_tables(records):
         column = columns[title]
         cells = [list(map(column.cell, systems)) for systems in (ahead, behind)]
         interior = not any(cell.edge for side in cells for cell in side)
-        return difference(sentence, statement, title, *column.sum(*cells), tables_ledger.SEEDS, unit, interior=interior, **rest)
+        return difference(sentence, statement, title, *column.sum(*cells), tables_ledger.SEEDS, unit, column.task["forms"],
+                          interior=interior, **rest)
 
     form = tables_ledger.FORMS
     whole, back, front, none = (form[name] for name in (LAYER_NORM, BACKWARD, FORWARD, IDENTITY))
@@ -103,53 +118,72 @@ def of_forks(records):
     costs = fork_ledger.Costs([record for (run, _), record in records.items() if run == "fork/adam"])
     for point in 120, 480, 960:
         yield of_seeds(10, f"60 steps with both statistics detached cost, from step {point} on", "perceptron on MNIST, Adam",
-                       costs.of("both detached", point, "at once"), "% of the loss", predicted=NOT_VERIFIABLE)
+                       costs.of("both detached", point, "at once"), "% of the loss", fork_ledger.MARGIN, predicted=NOT_VERIFIABLE)
 
 
 def in_settings(records, study):
-    """Settings of a study by name: "perceptron, 6 layers, adam"."""
+    """Settings of a study by name, "perceptron, 6 layers, adam", each with its task."""
     for task, column in sorted(conditions_ledger.columns_of(records, study).items()):
         unit = "bits" if column.is_text else "points"
-        yield f"{conditions_ledger.title_of(task).rpartition(', ')[0]}, {task.rpartition('_')[2]}", column, unit
+        yield f"{conditions_ledger.title_of(task).rpartition(', ')[0]}, {task.rpartition('_')[2]}", task, column, unit
 
 
-def share(sentence, statement, where, column, a, b, detached):
-    """How far a is ahead of b beside the cost of a detached system, where one is seen."""
+def share(sentence, statement, where, column, a, b, detached, bounds):
+    """How far a is ahead of b beside the cost of a detached system, where one is seen.
+    bounds: as of the prediction, of the share, then of its interval, and the share whose power is shown"""
+    if not column.has("layer_simple", detached, a, b):
+        return
     cost = column.lead("layer_simple", detached)
     if not column.at_edge("layer_simple", detached) and conditions_ledger.ahead(cost) == "supported":
         value, low, high = conditions_ledger.ratio(column.lead(a, b), cost)
+        half = (high - low) / 2
+        least, most, interval_least, interval_most, predicted = bounds
+        power = chance(predicted, half / 1.96, max(least, interval_least + half), min(most, interval_most - half))
         yield Claim(sentence, statement, where, f"{value:.2f} [{low:.2f}, {high:.2f}] of the cost", f"{len(cost)} seeds",
-                    interior=not column.at_edge(a, b), predicted=BEFORE_SIGNAL)
+                    power=power, interior=not column.at_edge(a, b), predicted=BEFORE_SIGNAL)
+
+
+REMOVED, KEPT, ALIKE = (0.8, math.inf, 0.5, math.inf, 1), (-math.inf, 0.3, -math.inf, 0.5, 0), (0.5, 2, 0.5, 2, 1)
 
 
 def of_signal(records):
-    for where, column, unit in in_settings(records, "signal"):
+    for where, _, column, unit in in_settings(records, "signal"):
         for sentence, what in (4, "mean"), (6, "deviation"):
             detached = {"mean": "detach_mean", "deviation": "detach_variance"}[what]
+            if not column.has("layer_simple", detached):
+                continue
             cost = column.lead("layer_simple", detached)
             if math.isfinite(sum(cost)):
-                yield of_seeds(sentence, f"a detached {what} costs", where, cost, unit,
+                yield of_seeds(sentence, f"a detached {what} costs", where, cost, unit, column.margin,
                                interior=not column.at_edge("layer_simple", detached))
         yield from share(5, "centered weights take away, with a detached mean", where, column, "detach_mean+center",
-                         "detach_mean", "detach_mean")
+                         "detach_mean", "detach_mean", REMOVED)
         constraints = [f"detach_variance+{constraint}" for constraint in conditions_ledger.CONSTRAINTS]
+        if not column.has(*constraints):
+            continue
         most = min(constraints, key=lambda system: sum(column.cells[system].values))
         yield from share(7, f"{most.partition('+')[2]}, which helps most, takes away with a detached deviation", where, column,
-                         most, "detach_variance", "detach_variance")
+                         most, "detach_variance", "detach_variance", KEPT)
         yield from share(8, "RMS norm loses with a detached divisor, beside the cost of a detached deviation", where, column,
-                         "rms_simple", "rms_detached", "detach_variance")
+                         "rms_simple", "rms_detached", "detach_variance", ALIKE)
 
 
 def of_factorial(records):
     form = tables_ledger.FORMS
     whole, back, front, none = (form[name] for name in (LAYER_NORM, BACKWARD, FORWARD, IDENTITY))
-    for where, column, unit in in_settings(records, "factorial"):
+    for where, task, column, unit in in_settings(records, "factorial"):
+        if not column.has(whole, back, front, none):
+            continue
+        predicted = ("no: exploration" if conditions_ledger.EXPLORED.match(task) else
+                     "no: a control" if task.startswith(("perceptron_he", "conv_net")) else
+                     "no: needs no norm" if column.assay(none, whole) < 3 else "86a20df6, over settings")
         together = [a + b for a, b in zip(column.lead(whole, back), column.lead(none, front))]
         for sentence, statement, systems, found in (
                 (1, "the passes gain more together than the sum of what each gains alone", (whole, back, front, none), together),
                 (2, "the backward pass alone gains over no norm", (back, none), column.lead(back, none))):
             if math.isfinite(sum(found)):
-                yield of_seeds(sentence, statement, where, found, unit, interior=not column.at_edge(*systems), predicted=EXPLORED)
+                yield of_seeds(sentence, statement, where, found, unit, column.margin,
+                               interior=not column.at_edge(*systems), predicted=predicted)
 
 
 def table(records):
@@ -163,7 +197,8 @@ def table(records):
             return "", "" if claim.interior else "rate at an edge"
         return ("< 0.0001" if claim.p < 1e-4 else f"{claim.p:.2g}"), ("yes" if claim.p <= threshold else "no")
 
-    rows = [["sentence", "claim", "where", "estimate, 95 % interval", "n", "p", "remains", "predicted"]]
+    rows = [["sentence", "claim", "where", "estimate, 95 % interval", "n", "power", "p", "remains", "predicted"]]
     for claim in claims:
-        rows.append([str(claim.sentence), claim.statement, claim.where, claim.estimate, claim.n, *shown_p(claim), claim.predicted])
+        rows.append([str(claim.sentence), claim.statement, claim.where, claim.estimate, claim.n, f"{claim.power:.2f}",
+                     *shown_p(claim), claim.predicted])
     return rows

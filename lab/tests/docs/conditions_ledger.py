@@ -9,6 +9,7 @@ import fork_ledger
 from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, norm
 
 CHOOSING, SEEDS = (101, 102), range(201, 211)
+EXPLORED = re.compile("(pre|post)_[26]_")  # tasks of the factorial that no prediction is about
 CONSTRAINTS = "center", "unit", "center+unit"
 
 
@@ -70,6 +71,9 @@ class Column:
         name = "validation" if self.is_text else "validation_loss"  # which is then an error in percent
         ends = [statistics.mean(values[name] for values in self.cells[system].choosing) for system in (none, whole)]
         return (ends[0] - ends[1]) / self.margin
+
+    def has(self, *systems):
+        return all(system in self.cells and len(self.cells[system].runs) == len(SEEDS) for system in systems)
 
     def at_edge(self, *systems):
         return any(self.cells[system].edge for system in systems)
@@ -141,9 +145,11 @@ def expect_shares(columns, detached, table):
     for (name, *texts), constraint in zip(rows, CONSTRAINTS, strict=True):
         assert name == f"R of {constraint}", name
         for column, text in zip(columns, texts, strict=True):
-            if math.isinf(statistics.mean(column.lead("layer_simple", detached))):
+            if not column.has("layer_simple", detached, f"{detached}+{constraint}"):
+                assert text == "not run", text
+            elif math.isinf(statistics.mean(column.lead("layer_simple", detached))):
                 assert text == "diverges", text
-            elif text != "not run":
+            else:
                 expect_ratio(text, column.lead(f"{detached}+{constraint}", detached), column.lead("layer_simple", detached))
 
 
@@ -167,7 +173,10 @@ def combined(verdicts):
 
 
 def share(column, a, b, detached, low, high, interval_low, interval_high):
-    """How the lead of a over b, beside the cost of a detached system, is judged; None where no cost is seen."""
+    """How the lead of a over b, beside the cost of a detached system, is judged; None where no cost is seen, or runs are
+    missing."""
+    if not column.has("layer_simple", detached, a, b):
+        return None
     if column.at_edge("layer_simple", detached) or ahead(column.lead("layer_simple", detached)) != "supported":
         return None
     if column.at_edge(a, b):
@@ -179,6 +188,8 @@ def share(column, a, b, detached, low, high, interval_low, interval_high):
 
 
 def level(column, a, b):
+    if not column.has(a, b):
+        return None
     return "edge" if column.at_edge(a, b) else within(column.lead(a, b), column.margin)
 
 
@@ -250,9 +261,9 @@ def check_factorial(records, report):
     """records: the ledger's   report: what `lab factorial --from-ledger` made of it"""
     columns, number = columns_of(records, "factorial"), 0
     none, whole, back, front = (norm(form) for form in (IDENTITY, LAYER_NORM, BACKWARD, FORWARD))
-    for optimizer in "adam", "momentum":
-        of_title = {title_of(task): column
-                    for task, column in columns.items() if task.endswith(f"_{optimizer}")}
+    for optimizer, explores in (("adam", True), ("adam", False), ("momentum", True), ("momentum", False)):
+        of_title = {title_of(task): column for task, column in columns.items()
+                    if task.endswith(f"_{optimizer}") and bool(EXPLORED.match(task)) == explores}
         if not of_title:
             continue
         titles = report.rows(f"table{number + 1}")[0][1:]

@@ -6,6 +6,7 @@ import statistics
 import forms_ledger
 
 ARMS = ["kept", "mean detached", "deviation detached", "both detached", "forward alone", "backward alone"]
+MARGIN = 5  # percent of the loss
 OPTIMIZERS = ["adam", "momentum"]
 TITLES = {"adam": "Adam", "momentum": "momentum"}
 
@@ -36,7 +37,7 @@ def greater(a, b):
     return "supported" if mean > half else "contradicted" if mean < -half else "inconclusive"
 
 
-def within(values, most=5):
+def within(values, most=MARGIN):
     mean, half = interval(values)
     return ("supported" if abs(mean) + half < most else "contradicted" if abs(mean) - half > most else "inconclusive")
 

@@ -8,6 +8,7 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     fork verdicts      the predictions of docs/fork.md
     signal verdicts    the predictions of docs/signal.md
     claims             the claims of docs/findings.md, computed from the ledgers here alone
+    cost model         how well one model predicts what a detached mean costs, computed from the ledger here alone
     xu2019 forms       the same for the tasks of the tables
     xu2019 remedies    the predictions of docs/drift_measured.md for these tasks
     ba2016 rates       how far layer normalization is ahead of no norm at either rate that was tried
@@ -24,6 +25,7 @@ import tempfile
 
 import claims
 import conditions_ledger
+import cost_model
 import evidence
 import fork_ledger
 import forms_ledger
@@ -162,12 +164,15 @@ def main():
     write = "--write" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
         files = {file.name.partition(".")[0]: file for file in ledger.glob("*.jsonl.gz")}
+        records = {study: packed_runs.read(file) for study, file in files.items()}
+        reports = {study: Report(study, folder) for study in records}
         if provenance_ledger.has_history(root):
             provenance_ledger.check_refusals(root)
             for study, file in files.items():
                 provenance_ledger.check(study, packed_runs.repeats(file).values(), root)
-        records = {study: packed_runs.read(file) for study, file in files.items()}
-        reports = {study: Report(study, folder) for study in records}
+            for study in provenance_ledger.PREDICTIONS:
+                provenance_ledger.check_predictions(study, records[study],
+                                                    [claim for _, _, claim, _ in reports[study].judged()], root)
 
         forms_ledger.check(records["forms"], reports["forms"])
         fork_ledger.check(records["fork"], records["forms"], reports["fork"])
@@ -180,6 +185,8 @@ def main():
                 return markdown(evidence.table(reports))
             if mark == "claims":
                 return markdown(claims.table(records))
+            if mark == "cost model":
+                return markdown(cost_model.table(records["drift"]))
             if mark in ("forms verdicts", "fork verdicts", "signal verdicts"):
                 return markdown([["prediction", "found here"]] + [
                     [claim, verdict] for claim, *_, verdict in reports[mark.partition(" ")[0]].verdicts()])

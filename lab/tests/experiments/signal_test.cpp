@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "results.h"
-#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
@@ -138,4 +138,19 @@ TEST_CASE("tasks of signal differ in optimizer, net and data alone", "[lab][sign
   CHECK_FALSE(tested(false).values.contains("test"));
   CHECK(tested(true).traces.at("cosine").size() == 20);
   CHECK_THROWS_AS(signal_tasks({"pre_3_adam"}, {}, problems::Size::smoke), ArgumentError);
+}
+
+TEST_CASE("a common mode of filters is free before a norm over channels, not over an image",
+          "[lab][signal]") {
+  for (const char* norm : {"layer_simple", "layer:over=channels"}) {
+    Random random(1);
+    const ConvNet net(random, {.norm = norm, .hidden_norm = "layer_simple"});
+    const Tensor images = random.uniform({4, 1, 28, 28}), weights = random.normal({4, 10});
+    Index filters = 0;
+    for (const FreeDirection& found :
+         free_directions(fields(net), [&] { return mean(weights * net(images)); }))
+      filters += found.kind == FreeKind::shift && found.parts[0].name != "hidden.weight" &&
+                 found.parts[0].name.ends_with(".weight");
+    CHECK(filters == (norm == std::string("layer_simple") ? 0 : 2));
+  }
 }

@@ -32,7 +32,7 @@ TEST_CASE("an attentive reader is two LSTMs, a softmax over words and a sum", "[
   const AttentiveReader net(7, 3, random, {.hidden = 4, .norm = "layer"});
   enlarge(net, random);
   const auto read = [&](const Recurrent& lstm, std::initializer_list<Index> ids) {
-    const Indices column({static_cast<Index>(ids.size()), 1}, ids);
+    const Indices column({std::ssize(ids), 1}, ids);
     return lstm.layers[0](embedding(net.embedding.weight, column));
   };
   const auto weight = [](const Linear& layer, const Tensor& x) { return matmul(x, layer.weight); };

@@ -26,9 +26,9 @@ SentenceBatch batch(const std::vector<std::vector<Index>>& sentences, Index padd
   for (const auto& each : sentences) {
     words.insert(words.end(), each.begin(), each.end());
     words.insert(words.end(), longest - each.size(), 5);  // any word stands behind the end
-    lengths.push_back(static_cast<Index>(each.size()));
+    lengths.push_back(std::ssize(each));
   }
-  const auto count = static_cast<Index>(sentences.size());
+  const auto count = std::ssize(sentences);
   return {Indices({count, static_cast<Index>(longest)}, words), Indices({count}, lengths), {}};
 }
 
