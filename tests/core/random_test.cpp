@@ -1,16 +1,17 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
-#include <limits>
 #include <set>
 #include <vector>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 
 TEST_CASE("uniform and normal numbers have their moments", "[random]") {
   Random random(1);
@@ -69,8 +70,7 @@ TEST_CASE("positions are drawn with the weights of their row", "[random]") {
 
 TEST_CASE("weights that are not probabilities are refused by row", "[random]") {
   Random random(1);
-  const real infinity = std::numeric_limits<real>::infinity();
-  for (const real bad : {real{-1}, infinity, std::numeric_limits<real>::quiet_NaN()})
+  for (const real bad : {real{-1}, infinity, no_number})
     CHECK_THROWS_WITH(random.categorical(Tensor({2, 2}, {1, 1, bad, 2})),
                       Catch::StartsWith("categorical: the weights of row 1 are negative"));
   CHECK_THROWS_AS(random.categorical(zeros({3})), ArgumentError);

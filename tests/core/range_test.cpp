@@ -1,14 +1,14 @@
 #include "tapegrad/core/range.h"
 
 #include <catch2/catch.hpp>
-#include <limits>
+
+#include "support/values.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 
 TEST_CASE("a range is that of the finite values", "[tensor]") {
-  constexpr real infinity = std::numeric_limits<real>::infinity();
-  const Range found =
-      range(Tensor({5}, {3, -infinity, -1, std::numeric_limits<real>::quiet_NaN(), 4}));
+  const Range found = range(Tensor({5}, {3, -infinity, -1, no_number, 4}));
   CHECK(found.least == -1);
   CHECK(found.greatest == 4);
   CHECK(found.mean == 2);
@@ -18,7 +18,6 @@ TEST_CASE("a range is that of the finite values", "[tensor]") {
 }
 
 TEST_CASE("without finite values there is no range", "[tensor]") {
-  CHECK(to_string(range(full({2}, std::numeric_limits<double>::infinity()))) ==
-        "no finite value, 2 not finite");
+  CHECK(to_string(range(full({2}, infinity))) == "no finite value, 2 not finite");
   CHECK(to_string(range(zeros({0}))) == "no finite value, 0 not finite");
 }

@@ -11,14 +11,14 @@ using Catch::Contains;
 
 namespace {
 
-struct Weights {
+struct Weight {
   Parameter w;
   void visit(Fields& field) const { field("w", w); }
 };
 
 // A linear layer before layer normalization, in which w has a free shift and a free scale.
 struct Task {
-  Weights net{Parameter(Random(1).normal({16, 32}, 0, 0.25) + 0.1)};
+  Weight net{Parameter(Random(1).normal({16, 32}, 0, 0.25) + 0.1)};
   Tensor x = Random(2).normal({64, 16}) + 0.5, target = Random(3).normal({64, 32}) + 0.5;
   NormOptions options = {.epsilon = 0};
 

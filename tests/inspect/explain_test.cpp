@@ -18,7 +18,7 @@ using Catch::Contains;
 namespace {
 
 // Where each net goes wrong.
-const Place fault{"fault.cpp", 7};
+const Place culprit{"fault.cpp", 7};
 
 struct Inputs {
   Tensor x, y;  // leaves, normal, (3, 4)
@@ -30,190 +30,193 @@ struct Fault {
   const char *verdict, *reason;
 };
 
-constexpr const char *none = "No gradient reaches", *zero = "is zero.", *bad = "is not finite.",
-                     *shrinks = "It shrinks most at", *grows = "It grows most at";
+constexpr const char *nothing_arrives = "No gradient reaches", *is_zero = "is zero.",
+                     *is_bad = "is not finite.", *shrinks = "It shrinks most at",
+                     *grows = "It grows most at";
 
 const Fault faults[] = {
     // ---- No gradient ----
-    {"a detached factor", [](const Inputs& in) { return mul(detach(in.x), in.y, fault); }, none,
-     "uses the value of %0 x, but detached"},
+    {"a detached factor", [](const Inputs& in) { return mul(detach(in.x), in.y, culprit); },
+     nothing_arrives, "uses the value of %0 x, but detached"},
     {"a detached intermediate value",
-     [](const Inputs& in) { return add(in.y, detach(exp(in.x)), fault); }, none,
+     [](const Inputs& in) { return add(in.y, detach(exp(in.x)), culprit); }, nothing_arrives,
      "%2 exp, but detached"},
-    {"a detached mean", [](const Inputs& in) { return sub(in.y, detach(mean(in.x)), fault); }, none,
-     "but detached"},
-    {"detached twice", [](const Inputs& in) { return mul(detach(detach(in.x)), in.y, fault); },
-     none, "%0 x, but detached"},
+    {"a detached mean", [](const Inputs& in) { return sub(in.y, detach(mean(in.x)), culprit); },
+     nothing_arrives, "but detached"},
+    {"detached twice", [](const Inputs& in) { return mul(detach(detach(in.x)), in.y, culprit); },
+     nothing_arrives, "%0 x, but detached"},
     {"a number taken out",
-     [](const Inputs& in) { return in.y * sum(in.x, {}, Keep::no, fault).item(); }, none,
-     "the last operation that depends on it is"},
+     [](const Inputs& in) { return in.y * sum(in.x, {}, Keep::no, culprit).item(); },
+     nothing_arrives, "the last operation that depends on it is"},
     {"values copied into a new tensor",
      [](const Inputs& in) {
-       const Tensor u = square(in.x, fault);
+       const Tensor u = square(in.x, culprit);
        return in.y * Tensor(u.shape(), u.values());
      },
-     none, "whose result no recorded operation uses"},
+     nothing_arrives, "whose result no recorded operation uses"},
     {"NoGrad for too long",
      [](const Inputs& in) {
-       const Tensor u = square(in.x, fault);
+       const Tensor u = square(in.x, culprit);
        const NoGrad pause;
        const Tensor v = exp(u);
        const EnableGrad again;
        return in.y * v;
      },
-     none, "under NoGrad"},
-    {"only compared", [](const Inputs& in) { return in.y * greater(tanh(in.x, fault), 0.0); }, none,
-     "without a derivative"},
+     nothing_arrives, "under NoGrad"},
+    {"only compared", [](const Inputs& in) { return in.y * greater(tanh(in.x, culprit), 0.0); },
+     nothing_arrives, "without a derivative"},
     {"computed and forgotten",
      [](const Inputs& in) {
-       exp(in.x, fault);
+       exp(in.x, culprit);
        return square(in.y);
      },
-     none, "the last operation that depends on it is"},
+     nothing_arrives, "the last operation that depends on it is"},
     {"the wrong variable",
      [](const Inputs& in) {
-       const Tensor hidden = tanh(in.x, fault);
+       const Tensor hidden = tanh(in.x, culprit);
        return relu(in.y);
      },
-     none, "the last operation that depends on it is"},
+     nothing_arrives, "the last operation that depends on it is"},
     {"a function of a detached value",
-     [](const Inputs& in) { return in.y * exp(detach(tanh(in.x, fault))); }, none,
+     [](const Inputs& in) { return in.y * exp(detach(tanh(in.x, culprit))); }, nothing_arrives,
      "of detached values"},
     {"detached twice on its way",
-     [](const Inputs& in) { return in.y * detach(mul(in.y, detach(in.x), fault)); }, none,
-     "uses the value of %0 x, but detached"},
+     [](const Inputs& in) { return in.y * detach(mul(in.y, detach(in.x), culprit)); },
+     nothing_arrives, "uses the value of %0 x, but detached"},
     // ---- Zero ----
     {"a NaN that ends at a dead ReLU",
-     [](const Inputs& in) { return sqrt(relu(in.x - 10.0, fault) - 1.0); }, zero,
+     [](const Inputs& in) { return sqrt(relu(in.x - 10.0, culprit) - 1.0); }, is_zero,
      "What arrives there is not finite"},
-    {"rounded", [](const Inputs& in) { return round(exp(in.x), fault); }, zero, "it is flat"},
-    {"only the sign", [](const Inputs& in) { return sign(sin(in.x), fault); }, zero, "it is flat"},
-    {"a dead ReLU", [](const Inputs& in) { return relu(in.x - 10.0, fault); }, zero,
+    {"rounded", [](const Inputs& in) { return round(exp(in.x), culprit); }, is_zero, "it is flat"},
+    {"only the sign", [](const Inputs& in) { return sign(sin(in.x), culprit); }, is_zero,
+     "it is flat"},
+    {"a dead ReLU", [](const Inputs& in) { return relu(in.x - 10.0, culprit); }, is_zero,
      "0 of 12 inputs are positive"},
-    {"a dead ReLU below", [](const Inputs& in) { return tanh(relu(in.x - 10.0, fault) * 2.0); },
-     zero, "0 of 12 inputs are positive"},
+    {"a dead ReLU below", [](const Inputs& in) { return tanh(relu(in.x - 10.0, culprit) * 2.0); },
+     is_zero, "0 of 12 inputs are positive"},
     {"a dead ReLU under a norm",
-     [](const Inputs& in) { return layer_norm(relu(in.x - 10.0, fault)); }, zero,
+     [](const Inputs& in) { return layer_norm(relu(in.x - 10.0, culprit)); }, is_zero,
      "0 of 12 inputs are positive"},
-    {"clamped away", [](const Inputs& in) { return clamp(in.x + 50.0, -1, 1, fault); }, zero,
+    {"clamped away", [](const Inputs& in) { return clamp(in.x + 50.0, -1, 1, culprit); }, is_zero,
      "its input: 4"},
-    {"a saturated sigmoid", [](const Inputs& in) { return sigmoid(in.x + 900.0, fault); }, zero,
-     "saturated; its output: 1 to 1"},
-    {"a saturated tanh", [](const Inputs& in) { return tanh(1e4 * in.x, fault); }, zero,
+    {"a saturated sigmoid", [](const Inputs& in) { return sigmoid(in.x + 900.0, culprit); },
+     is_zero, "saturated; its output: 1 to 1"},
+    {"a saturated tanh", [](const Inputs& in) { return tanh(1e4 * in.x, culprit); }, is_zero,
      "saturated"},
-    {"a saturated softmax", [](const Inputs& in) { return softmax(1e6 * in.x, -1, fault); }, zero,
-     "saturated"},
-    {"an underflow of exp", [](const Inputs& in) { return exp(in.x - 900.0, fault); }, zero,
+    {"a saturated softmax", [](const Inputs& in) { return softmax(1e6 * in.x, -1, culprit); },
+     is_zero, "saturated"},
+    {"an underflow of exp", [](const Inputs& in) { return exp(in.x - 900.0, culprit); }, is_zero,
      "its slope is its output: 0 to 0"},
     {"a mask that keeps nothing",
      [](const Inputs& in) {
-       return where(zeros({3, 4}), in.x, in.y, fault);
+       return where(zeros({3, 4}), in.x, in.y, culprit);
      },
-     zero, "what it chooses"},
-    {"always the larger one", [](const Inputs& in) { return maximum(in.x, in.y + 90.0, fault); },
-     zero, "what it chooses"},
-    {"always the smaller one", [](const Inputs& in) { return minimum(in.x, in.y - 90.0, fault); },
-     zero, "what it chooses"},
-    {"a factor of zero", [](const Inputs& in) { return mul(in.x, in.y * 0.0, fault); }, zero,
+     is_zero, "what it chooses"},
+    {"always the larger one", [](const Inputs& in) { return maximum(in.x, in.y + 90.0, culprit); },
+     is_zero, "what it chooses"},
+    {"always the smaller one", [](const Inputs& in) { return minimum(in.x, in.y - 90.0, culprit); },
+     is_zero, "what it chooses"},
+    {"a factor of zero", [](const Inputs& in) { return mul(in.x, in.y * 0.0, culprit); }, is_zero,
      "other operand"},
     {"a matrix of zeros",
      [](const Inputs& in) {
-       return matmul(in.x, watch(zeros({4, 2})), {}, fault);
+       return matmul(in.x, watch(zeros({4, 2})), {}, culprit);
      },
-     zero, "other operand: 0 to 0"},
-    {"the power 0", [](const Inputs& in) { return pow(in.x, 0.0, fault); }, zero, "operands"},
-    {"a square at 0", [](const Inputs& in) { return square(mul(in.x, 0.0, fault)); }, zero,
+     is_zero, "other operand: 0 to 0"},
+    {"the power 0", [](const Inputs& in) { return pow(in.x, 0.0, culprit); }, is_zero, "operands"},
+    {"a square at 0", [](const Inputs& in) { return square(mul(in.x, 0.0, culprit)); }, is_zero,
      "Its input is zero since"},
     {"a leaky ReLU without a leak",
-     [](const Inputs& in) { return leaky_relu(in.x - 10.0, 0, fault); }, zero,
+     [](const Inputs& in) { return leaky_relu(in.x - 10.0, 0, culprit); }, is_zero,
      "0 of 12 inputs are positive"},
-    {"a class alone", [](const Inputs& in) { return log_softmax(slice(in.x, 1, 0, 1), -1, fault); },
-     zero, "saturated"},
+    {"a class alone",
+     [](const Inputs& in) { return log_softmax(slice(in.x, 1, 0, 1), -1, culprit); }, is_zero,
+     "saturated"},
     {"ways that cancel",
      [](const Inputs& in) {
-       const Tensor u = exp(in.x, fault);
+       const Tensor u = exp(in.x, culprit);
        return u - u;
      },
-     zero, "cancel"},
-    {"an ELU without a tail", [](const Inputs& in) { return elu(in.x - 10.0, 0, fault); }, zero,
-     "0 of 12 inputs are positive"},
+     is_zero, "cancel"},
+    {"an ELU without a tail", [](const Inputs& in) { return elu(in.x - 10.0, 0, culprit); },
+     is_zero, "0 of 12 inputs are positive"},
     // ---- Not finite ----
     {"a logarithm of a negative number",
-     [](const Inputs& in) { return sqrt(log(in.x - 9.0, fault)); }, bad, "its input: -1"},
-    {"a logarithm of 0", [](const Inputs& in) { return log(square(in.x) * 0.0, fault); }, bad,
+     [](const Inputs& in) { return sqrt(log(in.x - 9.0, culprit)); }, is_bad, "its input: -1"},
+    {"a logarithm of 0", [](const Inputs& in) { return log(square(in.x) * 0.0, culprit); }, is_bad,
      "its input: 0 to 0"},
-    {"a root at 0", [](const Inputs& in) { return sqrt(square(in.x) * 0.0, fault); }, bad,
+    {"a root at 0", [](const Inputs& in) { return sqrt(square(in.x) * 0.0, culprit); }, is_bad,
      "its input: 0 to 0"},
-    {"a root of a negative number", [](const Inputs& in) { return sqrt(in.x - 9.0, fault); }, bad,
-     "its input"},
-    {"a division by 0", [](const Inputs& in) { return div(in.x, in.y * 0.0, fault); }, bad,
+    {"a root of a negative number", [](const Inputs& in) { return sqrt(in.x - 9.0, culprit); },
+     is_bad, "its input"},
+    {"a division by 0", [](const Inputs& in) { return div(in.x, in.y * 0.0, culprit); }, is_bad,
      "operands"},
-    {"a reciprocal of 0", [](const Inputs& in) { return reciprocal(square(in.x) * 0.0, fault); },
-     bad, "its input: 0 to 0"},
+    {"a reciprocal of 0", [](const Inputs& in) { return reciprocal(square(in.x) * 0.0, culprit); },
+     is_bad, "its input: 0 to 0"},
     {"a root of a square at 0",
-     [](const Inputs& in) { return sqrt(square(mul(in.x, 0.0), fault)); }, bad,
+     [](const Inputs& in) { return sqrt(square(mul(in.x, 0.0), culprit)); }, is_bad,
      "0 times infinity makes it NaN at %3 square"},
     {"a root that the result does not use",
-     [](const Inputs& in) { return sqrt(square(in.x) * 0.0, fault) * 0.0; }, bad,
+     [](const Inputs& in) { return sqrt(square(in.x) * 0.0, culprit) * 0.0; }, is_bad,
      "0 times infinity makes it NaN at %4 sqrt"},
-    {"an inverse root at 0", [](const Inputs& in) { return rsqrt(square(in.x) * 0.0, fault); }, bad,
-     "its input: 0 to 0"},
-    {"a negative power of 0", [](const Inputs& in) { return pow(square(in.x) * 0.0, -1.0, fault); },
-     bad, "operands"},
-    {"a broken power", [](const Inputs& in) { return pow(in.x - 9.0, 0.5, fault); }, bad,
+    {"an inverse root at 0", [](const Inputs& in) { return rsqrt(square(in.x) * 0.0, culprit); },
+     is_bad, "its input: 0 to 0"},
+    {"a negative power of 0",
+     [](const Inputs& in) { return pow(square(in.x) * 0.0, -1.0, culprit); }, is_bad, "operands"},
+    {"a broken power", [](const Inputs& in) { return pow(in.x - 9.0, 0.5, culprit); }, is_bad,
      "operands"},
-    {"an overflow of exp", [](const Inputs& in) { return exp(in.x + 900.0, fault); }, bad,
+    {"an overflow of exp", [](const Inputs& in) { return exp(in.x + 900.0, culprit); }, is_bad,
      "its output"},
     {"an overflow far from the result",
-     [](const Inputs& in) { return log(1.0 + exp(in.x + 900.0, fault)); }, bad, "its output"},
+     [](const Inputs& in) { return log(1.0 + exp(in.x + 900.0, culprit)); }, is_bad, "its output"},
     {"a root behind a mask",
-     [](const Inputs& in) { return where(greater(in.y, 99.0), sqrt(in.x - 9.0, fault), in.y); },
-     bad, "its input"},
+     [](const Inputs& in) { return where(greater(in.y, 99.0), sqrt(in.x - 9.0, culprit), in.y); },
+     is_bad, "its input"},
     {"a softmax of nothing",
      [](const Inputs& in) {
-       return softmax(sub(in.x, std::numeric_limits<double>::infinity(), fault));
+       return softmax(sub(in.x, std::numeric_limits<double>::infinity(), culprit));
      },
-     bad, "its inputs"},
+     is_bad, "its inputs"},
     {"equal rows without epsilon",
      [](const Inputs& in) {
-       return layer_norm(broadcast_to(mean(in.x, -1, Keep::yes), {3, 4}), {.epsilon = 0}, fault);
+       return layer_norm(broadcast_to(mean(in.x, -1, Keep::yes), {3, 4}), {.epsilon = 0}, culprit);
      },
-     bad, "layer_norm"},
+     is_bad, "layer_norm"},
     // ---- Much smaller or larger ----
     {"means of normalized rows",
-     [](const Inputs& in) { return mean(layer_norm(in.x, {}, fault), -1); }, shrinks,
+     [](const Inputs& in) { return mean(layer_norm(in.x, {}, culprit), -1); }, shrinks,
      "100 % of |g|^2 lies along 1"},
-    {"a tiny factor", [](const Inputs& in) { return mul(tanh(in.x), watch(1e-8), fault); }, shrinks,
-     "other operand: 1e-08"},
+    {"a tiny factor", [](const Inputs& in) { return mul(tanh(in.x), watch(1e-8), culprit); },
+     shrinks, "other operand: 1e-08"},
     {"tiny weights",
      [](const Inputs& in) {
-       return matmul(tanh(in.x), watch(1e-7 * ones({4, 2})), {}, fault);
+       return matmul(tanh(in.x), watch(1e-7 * ones({4, 2})), {}, culprit);
      },
      shrinks, "other operand: 1e-07"},
-    {"nearly saturated", [](const Inputs& in) { return tanh(in.x + 6.0, fault) * 3.0; }, shrinks,
+    {"nearly saturated", [](const Inputs& in) { return tanh(in.x + 6.0, culprit) * 3.0; }, shrinks,
      "saturated"},
-    {"a sigmoid far out", [](const Inputs& in) { return sigmoid(in.x - 12.0, fault) * 3.0; },
+    {"a sigmoid far out", [](const Inputs& in) { return sigmoid(in.x - 12.0, culprit) * 3.0; },
      shrinks, "saturated"},
-    {"a small exponential", [](const Inputs& in) { return exp(in.x - 20.0, fault) * 2.0; }, shrinks,
+    {"a small exponential", [](const Inputs& in) { return exp(in.x - 20.0, culprit) * 2.0; },
+     shrinks, "its output"},
+    {"a large divisor", [](const Inputs& in) { return div(sin(in.x), watch(1e9), culprit); },
+     shrinks, "operands"},
+    {"a small divisor", [](const Inputs& in) { return div(in.x, watch(1e-9), culprit); }, grows,
+     "operands"},
+    {"a large exponential", [](const Inputs& in) { return exp(in.x + 20.0, culprit); }, grows,
      "its output"},
-    {"a large divisor", [](const Inputs& in) { return div(sin(in.x), watch(1e9), fault); }, shrinks,
+    {"a high power", [](const Inputs& in) { return pow(in.x + 9.0, 8.0, culprit); }, grows,
      "operands"},
-    {"a small divisor", [](const Inputs& in) { return div(in.x, watch(1e-9), fault); }, grows,
-     "operands"},
-    {"a large exponential", [](const Inputs& in) { return exp(in.x + 20.0, fault); }, grows,
-     "its output"},
-    {"a high power", [](const Inputs& in) { return pow(in.x + 9.0, 8.0, fault); }, grows,
-     "operands"},
-    {"a logarithm near 0", [](const Inputs& in) { return log(1e-6 * square(in.x) + 1e-9, fault); },
-     grows, "its input"},
+    {"a logarithm near 0",
+     [](const Inputs& in) { return log(1e-6 * square(in.x) + 1e-9, culprit); }, grows, "its input"},
     {"a broadcast sum",
      [](const Inputs& in) {
-       return add(in.x, zeros({50, 3, 4}), fault);
+       return add(in.x, zeros({50, 3, 4}), culprit);
      },
      grows, "summed over the 50 elements"},
     {"large weights",
      [](const Inputs& in) {
-       return matmul(in.x, watch(1e6 * ones({4, 2})), {}, fault);
+       return matmul(in.x, watch(1e6 * ones({4, 2})), {}, culprit);
      },
      grows, "other operand: 1e+06"},
 };
@@ -273,7 +276,8 @@ TEST_CASE("explain: operations record each name that it looks for", "[explain]")
 TEST_CASE("a net without a fault is not accused of one", "[explain]") {
   const std::string found =
       explained([](const Inputs& in) { return tanh(layer_norm(in.x)) * in.y; });
-  for (const char* verdict : {none, zero, bad}) CHECK_THAT(found, !Contains(verdict));
+  for (const char* verdict : {nothing_arrives, is_zero, is_bad})
+    CHECK_THAT(found, !Contains(verdict));
 }
 
 TEST_CASE("the way has the operations, sizes and factors from the result on", "[explain]") {
@@ -313,10 +317,10 @@ TEST_CASE("explain: other sweeps, parameters and refusals", "[explain]") {
 TEST_CASE("explain goes on where a recorded sweep puts parts together", "[explain]") {
   const Tape tape({.keep_values = true});
   const Tensor x = named(watch(Tensor({4}, {1, 2, 3, 4})), "x");
-  const Tensor dead = relu(slice(x, 0, 0, 3) - 10.0, fault);
+  const Tensor dead = relu(slice(x, 0, 0, 3) - 10.0, culprit);
   grad(sum(slice(dead, 0, 1, 3)), x, {.record = true});
   CHECK_THAT(without_table(explain(tape, x)),
-             Contains(zero) && Contains("It ends at %3 relu (fault.cpp:7)"));
+             Contains(is_zero) && Contains("It ends at %3 relu (fault.cpp:7)"));
 }
 
 TEST_CASE("what explain says of a leaf does not grow with the tape", "[explain]") {
@@ -332,7 +336,7 @@ TEST_CASE("what explain says of a leaf does not grow with the tape", "[explain]"
 
 TEST_CASE("explain: a program's own operations may have the names of others", "[explain]") {
   const auto own = [](const char* name, const Tensor& x) {
-    return record(name, detach(x), fault, edge(x, [](const Tensor& g) { return 1e3 * g; }));
+    return record(name, detach(x), culprit, edge(x, [](const Tensor& g) { return 1e3 * g; }));
   };
   for (const char* name : {"relu", "mul", "linear", "layer_norm", "div", "slice"}) {
     const Tape tape({.keep_values = true});
@@ -347,9 +351,9 @@ TEST_CASE("explain: seeds and leaves that are not finite, and empty tensors", "[
   const Tensor x = watch(Tensor({2}, {1, 2})), y = watch(Tensor({2}, {1, NAN})),
                z = watch(zeros({0, 3}));
   grad(square(x), x, {.seed = Tensor({2}, {1, NAN})});
-  CHECK_THAT(explain(tape, x), Contains(bad) && Contains("what the sweep began with"));
+  CHECK_THAT(explain(tape, x), Contains(is_bad) && Contains("what the sweep began with"));
   grad(sum(square(y)), y);
-  CHECK_THAT(explain(tape, y), Contains(bad) && Contains("%1 (leaf), where the tape begins"));
+  CHECK_THAT(explain(tape, y), Contains(is_bad) && Contains("%1 (leaf), where the tape begins"));
   grad(sum(square(z)), z);
   CHECK_THAT(explain(tape, z), Contains("has no elements"));
 }

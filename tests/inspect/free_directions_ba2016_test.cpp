@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "inspect/weights.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
-
-// One weight, and whatever else a test needs.
-struct Weights {
-  std::vector<Parameter> list;
-  void visit(Fields& field) const { field("w", list); }
-};
 
 // Whether a change of one parameter is listed, by itself or as part of a larger one.
 bool lists(const std::vector<FreeDirection>& found, FreeKind kind, const std::string& name,
@@ -27,8 +23,6 @@ bool lists(const std::vector<FreeDirection>& found, FreeKind kind, const std::st
            std::includes(part.axes.begin(), part.axes.end(), axes.begin(), axes.end());
   });
 }
-
-Tensor squared_error(const Tensor& y) { return mean(square(y - Random(5).normal(y.shape()))); }
 
 // A linear layer with a normalization.
 using Normalized = std::function<Tensor(const Tensor& x, const Tensor& w)>;

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "inspect/weights.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
-
-// One weight, and whatever else a test needs.
-struct Weights {
-  std::vector<Parameter> list;
-  void visit(Fields& field) const { field("w", list); }
-};
 
 // "shift w.0, scale w.0 w.1": kinds and names.
 std::string summary(const std::vector<FreeDirection>& found) {
@@ -28,8 +24,6 @@ std::string summary(const std::vector<FreeDirection>& found) {
   }
   return text;
 }
-
-Tensor squared_error(const Tensor& y) { return mean(square(y - Random(5).normal(y.shape()))); }
 
 }  // namespace
 

@@ -11,7 +11,7 @@ using Catch::Contains;
 
 namespace {
 
-struct Net {
+struct TracedNet {
   Parameter weight{Tensor({2, 2}, {1, 2, 3, 4})}, unused{ones({3})};
   Buffer average{zeros({2})};
   void visit(Fields& field) const {
@@ -22,7 +22,7 @@ struct Net {
 };
 
 // A step of the net: the mean of squares of "h".
-Tensor loss_of(const Net& net) {
+Tensor loss_of(const TracedNet& net) {
   const Tensor x({1, 2}, {1, -1});
   const Tensor h = named(matmul(x, net.weight), "h");
   return mean(square(h - detach(h) * 0.5));
@@ -40,7 +40,7 @@ std::string refusal(const std::filesystem::path& file) {
 }  // namespace
 
 TEST_CASE("a trace has the values and gradients of the forward pass", "[files]") {
-  const Net net;
+  const TracedNet net;
   const Tape tape({.keep_values = true});
   grad(loss_of(net), parameters(net), {.record = true});
   const Trace step = trace(tape, fields(net));
@@ -67,7 +67,7 @@ TEST_CASE("a trace has the values and gradients of the forward pass", "[files]")
 }
 
 TEST_CASE("a trace begins with the batch, where it has names", "[files]") {
-  const Net net;
+  const TracedNet net;
   const Tape tape({.keep_values = true});
   const Tensor x = named(Tensor({1, 2}, {1, -1}), "x");
   const Indices labels = named(Indices({1}, {1}), "labels");
@@ -82,7 +82,7 @@ TEST_CASE("a trace begins with the batch, where it has names", "[files]") {
 }
 
 TEST_CASE("detached inputs of a trace are told from constants", "[files]") {
-  const Net net;
+  const TracedNet net;
   const Tape tape({.keep_values = true});
   const Tensor h = square(net.weight);
   grad(sum(h * detach(h)), parameters(net));
@@ -91,7 +91,7 @@ TEST_CASE("detached inputs of a trace are told from constants", "[files]") {
 }
 
 TEST_CASE("traces come back from their files", "[files]") {
-  const Net net;
+  const TracedNet net;
   const Scratch folder;
   const std::string file = folder / "step";
   Trace step;
@@ -146,7 +146,7 @@ TEST_CASE("files that are no traces are refused", "[files]") {
 }
 
 TEST_CASE("a trace needs the values of its tape", "[files]") {
-  const Net net;
+  const TracedNet net;
   const Tape tape;
   loss_of(net);
   CHECK_THROWS_AS(trace(tape, fields(net)), TapeError);

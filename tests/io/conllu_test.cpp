@@ -17,7 +17,8 @@ using Catch::Contains;
 
 namespace {
 
-std::vector<DependencyTree> read(const std::string& contents, const ConlluOptions& options = {}) {
+std::vector<DependencyTree> read_trees(const std::string& contents,
+                                       const ConlluOptions& options = {}) {
   const testing::Scratch folder;
   std::ofstream(folder / "treebank.conllu", std::ios::binary) << contents;
   return read_conllu(folder / "treebank.conllu", options);
@@ -71,7 +72,7 @@ bool is_tree(const std::vector<Index>& heads) {
 }  // namespace
 
 TEST_CASE("sentences in CoNLL-U", "[text]") {
-  const auto trees = read(
+  const auto trees = read_trees(
       "# text = Don't \xe9\r\n"
       "1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_\r\n"
       "1\tDo\tdo\tAUX\tVB\tMood=Imp\t0\troot\t_\tSpaceAfter=No\r\n"
@@ -97,8 +98,8 @@ TEST_CASE("sentences in CoNLL-U", "[text]") {
 
 TEST_CASE("sentences are read without their trees", "[text]") {
   const std::string text = "1\ta\t_\tX\tY\t_\t_\t_\t_\t_\n2\tb\t_\tX\tY\t_\t99\t_\t_\t_\n\n";
-  CHECK_THROWS_WITH(read(text), Contains("line 1 has a head that is not a number: \"_\""));
-  const auto trees = read(text, {.trees = false});
+  CHECK_THROWS_WITH(read_trees(text), Contains("line 1 has a head that is not a number: \"_\""));
+  const auto trees = read_trees(text, {.trees = false});
   REQUIRE(trees.size() == 1);
   for (const DependencyWord& each : trees[0]) {
     CHECK(each.head == 0);
@@ -109,11 +110,12 @@ TEST_CASE("sentences are read without their trees", "[text]") {
 
 TEST_CASE("a file that is not CoNLL-U is refused with its line", "[text]") {
   const auto refused = [](const std::string& text, const std::string& message) {
-    CHECK_THROWS_WITH(read(sentence({0}) + text), Contains("treebank.conllu") && Contains(message));
-    CHECK_THROWS_AS(read(sentence({0}) + text), DataError);
+    CHECK_THROWS_WITH(read_trees(sentence({0}) + text),
+                      Contains("treebank.conllu") && Contains(message));
+    CHECK_THROWS_AS(read_trees(sentence({0}) + text), DataError);
   };
-  CHECK_THROWS_WITH(read(""), Contains("it has no sentences"));
-  CHECK_THROWS_WITH(read("# only\n"), Contains("it has no sentences"));
+  CHECK_THROWS_WITH(read_trees(""), Contains("it has no sentences"));
+  CHECK_THROWS_WITH(read_trees("# only\n"), Contains("it has no sentences"));
   refused("1\ta\tX\n\n", "line 3 has 3 fields, not the 10 of CoNLL-U");
   refused("1\ta\t\tX\tY\t_\t0\troot\t_\t_\n\n", "line 3 has an empty field");
   refused("the dogs run\n", "line 3 has 1 fields, not the 10 of CoNLL-U");
@@ -129,7 +131,7 @@ TEST_CASE("a file that is not CoNLL-U is refused with its line", "[text]") {
 
 TEST_CASE("heads that are no tree are refused with their line", "[text]") {
   const auto refused = [](const std::string& text, const std::string& message) {
-    CHECK_THROWS_WITH(read(text), Contains("treebank.conllu") && Contains(message));
+    CHECK_THROWS_WITH(read_trees(text), Contains("treebank.conllu") && Contains(message));
   };
   refused(sentence({2, 0, 4}), "line 3 has head 4, but the sentence has 3 words");
   refused(word(1, "a", -1, "dep") + "\n", "line 1 has a head that is not a number: \"-1\"");
@@ -147,9 +149,9 @@ TEST_CASE("a cut file is refused wherever it is cut but between sentences", "[te
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
     INFO(bytes);
     if (bytes == first.size())
-      CHECK(read(whole.substr(0, bytes)).size() == 1);
+      CHECK(read_trees(whole.substr(0, bytes)).size() == 1);
     else
-      CHECK_THROWS_AS(read(whole.substr(0, bytes)), DataError);
+      CHECK_THROWS_AS(read_trees(whole.substr(0, bytes)), DataError);
   }
 }
 
@@ -161,11 +163,11 @@ TEST_CASE("all heads of short sentences are read if they are a tree, and judged 
     for (bool more = true; more;) {
       INFO(fmt::format("{}", fmt::join(heads, " ")));
       if (is_tree(heads)) {
-        CHECK(read(sentence(heads)).size() == 1);
+        CHECK(read_trees(sentence(heads)).size() == 1);
         CHECK(is_projective(tree_of(heads)) == no_arcs_cross(heads));
         ++trees, projective += is_projective(tree_of(heads));
       } else {
-        CHECK_THROWS_AS(read(sentence(heads)), DataError);
+        CHECK_THROWS_AS(read_trees(sentence(heads)), DataError);
       }
       more = false;
       for (Index& head : heads) {

@@ -14,13 +14,13 @@ using Catch::Contains;
 
 namespace {
 
-CsvTable read(const std::string& text, const CsvOptions& options = {}) {
+CsvTable read_table(const std::string& text, const CsvOptions& options = {}) {
   const testing::Scratch folder;
   std::ofstream(folder / "x.csv", std::ios::binary) << text;
   return read_csv(folder / "x.csv", options);
 }
 
-std::vector<real> values_of(const CsvTable& table) {
+std::vector<real> table_values(const CsvTable& table) {
   return {table.values.values().begin(), table.values.values().end()};
 }
 
@@ -33,21 +33,21 @@ TEST_CASE("a table of numbers is read, with and without names", "[data][files]")
        {"1,-2.5\n3e2,.5\n", "1,-2.5\n3e2,.5", "1,-2.5\r\n3e2,.5\r\n", " 1 ,\t-2.5\n300,0.5 \n",
         "\"1\",-2.5\n\"300\",\" 0.5\"\n", "\xef\xbb\xbf\"1\",-2.5\n300,0.5\n"}) {
     INFO(text);
-    const CsvTable table = read(text);
+    const CsvTable table = read_table(text);
     CHECK(table.values.shape() == Shape{2, 2});
-    CHECK(values_of(table) == std::vector<real>{1, -2.5, 300, 0.5});
+    CHECK(table_values(table) == std::vector<real>{1, -2.5, 300, 0.5});
     CHECK(table.names.empty());
   }
-  const CsvTable named = read("a,\"b, \"\"c\"\"\r\n\",\n1,2,3\n", with_header);
+  const CsvTable named = read_table("a,\"b, \"\"c\"\"\r\n\",\n1,2,3\n", with_header);
   CHECK(named.names == std::vector<std::string>{"a", "b, \"c\"\r\n", ""});
   CHECK(named.values.shape() == Shape{1, 3});
-  CHECK(read("a,b\n", with_header).values.shape() == Shape{0, 2});
-  CHECK(values_of(read("1;2\n", {.separator = ';'})) == std::vector<real>{1, 2});
-  CHECK(read("7").values.shape() == Shape{1, 1});
+  CHECK(read_table("a,b\n", with_header).values.shape() == Shape{0, 2});
+  CHECK(table_values(read_table("1;2\n", {.separator = ';'})) == std::vector<real>{1, 2});
+  CHECK(read_table("7").values.shape() == Shape{1, 1});
 }
 
 TEST_CASE("numbers that are not finite are read where they are spelled out", "[data][files]") {
-  const std::vector<real> values = values_of(read("nan,NaN,inf,-inf,Infinity"));
+  const std::vector<real> values = table_values(read_table("nan,NaN,inf,-inf,Infinity"));
   CHECK((std::isnan(values[0]) && std::isnan(values[1])));
   CHECK(values[2] == std::numeric_limits<real>::infinity());
   CHECK(values[3] == -values[2]);
@@ -58,8 +58,8 @@ TEST_CASE("what is no table of numbers is refused by file and line", "[data][fil
   const auto refused = [](const std::string& text, const std::string& message,
                           const CsvOptions& options = {}) {
     INFO(text);
-    CHECK_THROWS_AS(read(text, options), DataError);
-    CHECK_THROWS_WITH(read(text, options), Contains("x.csv: ") && Contains(message));
+    CHECK_THROWS_AS(read_table(text, options), DataError);
+    CHECK_THROWS_WITH(read_table(text, options), Contains("x.csv: ") && Contains(message));
   };
   refused("", "it has no lines");
   refused("\xef\xbb\xbf", "it has no lines");
@@ -87,33 +87,33 @@ TEST_CASE("what is no table of numbers is refused by file and line", "[data][fil
   refused("\x1b[2J", "\"?[2J\"");
   CHECK_THROWS_AS(read_csv("missing.csv"), DataError);
   for (const char separator : {'"', '\n', '\r'})
-    CHECK_THROWS_AS(read("1,2", {.separator = separator}), ArgumentError);
+    CHECK_THROWS_AS(read_table("1,2", {.separator = separator}), ArgumentError);
 }
 
 TEST_CASE("signs, tiny numbers and blank lines at the end are read", "[data][files]") {
   for (const char* text : {"+1,1e-400\n", "1,-0.0\n\n\n", "1,0\r\n\r\n"}) {
     INFO(text);
-    const CsvTable table = read(text);
+    const CsvTable table = read_table(text);
     CHECK(table.values.shape() == Shape{1, 2});
-    CHECK(values_of(table) == std::vector<real>{1, 0});
+    CHECK(table_values(table) == std::vector<real>{1, 0});
   }
-  CHECK(read("7\n\n").values.shape() == Shape{1, 1});
+  CHECK(read_table("7\n\n").values.shape() == Shape{1, 1});
 }
 
 TEST_CASE("empty fields are NaN where they may be missing", "[data][files]") {
-  const std::vector<real> values = values_of(read("1,,3\n,\"\",6\n", {.missing = true}));
+  const std::vector<real> values = table_values(read_table("1,,3\n,\"\",6\n", {.missing = true}));
   for (const std::size_t i : {1, 3, 4}) CHECK(std::isnan(values[i]));
   CHECK(values[0] + values[2] + values[5] == 10);
 }
 
 TEST_CASE("columns of text are the numbers of their words", "[data][files]") {
   const std::string text = "color,n\nred,1\n\"blue, dark\",2\n red ,3\n,4\n";
-  const CsvTable table = read(text, {.header = true, .words = {{"color", {}}}});
-  CHECK(values_of(table) == std::vector<real>{0, 1, 1, 2, 0, 3, 2, 4});
+  const CsvTable table = read_table(text, {.header = true, .words = {{"color", {}}}});
+  CHECK(table_values(table) == std::vector<real>{0, 1, 1, 2, 0, 3, 2, 4});
   const CsvWords words{{"color", {"red", "blue, dark", ""}}};
   CHECK(table.words == words);
-  const CsvTable other = read("n,color\n7,\n8,red\n", {.header = true, .words = words});
-  CHECK(values_of(other) == std::vector<real>{7, 2, 8, 0});
+  const CsvTable other = read_table("n,color\n7,\n8,red\n", {.header = true, .words = words});
+  CHECK(table_values(other) == std::vector<real>{7, 2, 8, 0});
   CHECK(other.words == words);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("a gzipped table is read", "[data][files]") {
   const std::string text = "1,2\n";
   const auto bytes = std::as_bytes(std::span(text));
   write_file(folder / "x.csv.gz", testing::gzipped({bytes.begin(), bytes.end()}));
-  CHECK(values_of(read_csv(folder / "x.csv.gz")) == std::vector<real>{1, 2});
+  CHECK(table_values(read_csv(folder / "x.csv.gz")) == std::vector<real>{1, 2});
 }
 
 TEST_CASE("cells of a CSV file are quoted where they need it", "[data][files]") {

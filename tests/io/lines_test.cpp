@@ -11,6 +11,7 @@
 #include "tapegrad/io/sentences.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
@@ -73,7 +74,6 @@ TEST_CASE("lines are read one after another", "[text]") {
 // Real files may take much memory for their size; these would take 20 to 100 times as much as they
 // unpack to, and thousands of times their own size.
 TEST_CASE("a small file does not become a large one in memory", "[text][files][memory]") {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20;
   const testing::Scratch folder;
   const auto path = folder / "bomb.gz";
   const auto check = [&](const std::string& text, std::size_t size, const auto& read) {
@@ -94,7 +94,6 @@ TEST_CASE("a small file does not become a large one in memory", "[text][files][m
 }
 
 TEST_CASE("a text may unpack to 16 MiB, or take 100 times its size in memory", "[text][files]") {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20;
   const testing::Scratch folder;
   testing::write_repeated(folder / "text.gz", "abcdefgh", 15 * mebibyte);
   CHECK(read_text(folder / "text.gz").size() >= 15 * mebibyte);

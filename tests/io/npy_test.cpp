@@ -18,7 +18,7 @@ using testing::values_of;
 
 namespace {
 
-std::filesystem::path golden(const std::string& name) {
+std::filesystem::path golden_npy(const std::string& name) {
   return testing::golden_file("npy/" + name + ".npy");
 }
 
@@ -31,45 +31,45 @@ TEST_CASE("arrays of every type that NumPy has written are read", "[data][files]
         "u1",     "u2",     "u4",     "u8",     "big_f2", "big_f4", "big_f8",
         "big_i2", "big_i4", "big_i8", "big_u2", "big_u4", "big_u8", "version_2"}) {
     INFO(type);
-    const Tensor x = read_npy(golden(type));
+    const Tensor x = read_npy(golden_npy(type));
     CHECK(x.shape() == Shape{2, 3});
     CHECK(values_of(x) == values);
   }
   for (const char* type : {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "big_i2", "big_i4",
                            "big_i8", "big_u2", "big_u4", "big_u8"}) {
     INFO(type);
-    const Indices x = read_npy_indices(golden(type));
+    const Indices x = read_npy_indices(golden_npy(type));
     CHECK(x.shape() == Shape{2, 3});
     CHECK(std::vector<real>(x.values().begin(), x.values().end()) == values);
   }
-  CHECK(values_of(read_npy(golden("b1"))) == std::vector<real>{1, 0, 1});
-  CHECK(read_npy(golden("scalar")).item() == real{1.5});
-  CHECK(read_npy(golden("empty")).shape() == Shape{0, 3});
+  CHECK(values_of(read_npy(golden_npy("b1"))) == std::vector<real>{1, 0, 1});
+  CHECK(read_npy(golden_npy("scalar")).item() == real{1.5});
+  CHECK(read_npy(golden_npy("empty")).shape() == Shape{0, 3});
 }
 
 TEST_CASE("numbers at the limits of their types are read", "[data][files]") {
-  const std::vector<real> halves = values_of(read_npy(golden("f2_limits")));
+  const std::vector<real> halves = values_of(read_npy(golden_npy("f2_limits")));
   CHECK(halves[0] == 65504);
   CHECK(halves[1] == std::numeric_limits<real>::infinity());
   CHECK(std::isnan(halves[2]));
   CHECK(halves[3] == std::ldexp(real{1}, -24));
   CHECK(halves[4] == real{-1365} / 4096);  // the nearest to -1/3 with eleven binary digits
-  const std::vector<real> wholes = values_of(read_npy(golden("u8_limits")));
+  const std::vector<real> wholes = values_of(read_npy(golden_npy("u8_limits")));
   CHECK(wholes == std::vector<real>{std::ldexp(real{1}, 63), std::ldexp(real{1}, 63),
                                     std::ldexp(real{1}, 64)});
-  CHECK_THROWS_WITH(read_npy_indices(golden("u8_limits")),
+  CHECK_THROWS_WITH(read_npy_indices(golden_npy("u8_limits")),
                     Contains("u8_limits.npy has a value of type <u8 that is too large for an "
                              "index, at byte 136"));
 }
 
 TEST_CASE("arrays of other kinds are refused by file and byte", "[data][files]") {
-  CHECK_THROWS_WITH(read_npy(golden("fortran")),
+  CHECK_THROWS_WITH(read_npy(golden_npy("fortran")),
                     Contains("column-major order") && Contains("at byte 10"));
-  CHECK_THROWS_WITH(read_npy(golden("c8")),
+  CHECK_THROWS_WITH(read_npy(golden_npy("c8")),
                     Contains("values of type <c8, at byte 10; supported: i1 i2 i4 i8 u1 u2 u4 u8 "
                              "b1 f2 f4 f8, of either byte order"));
-  CHECK_THROWS_WITH(read_npy_indices(golden("f4")), Contains("values of type <f4"));
-  CHECK_THROWS_AS(read_npy(golden("missing")), DataError);
+  CHECK_THROWS_WITH(read_npy_indices(golden_npy("f4")), Contains("values of type <f4"));
+  CHECK_THROWS_AS(read_npy(golden_npy("missing")), DataError);
   const testing::Scratch folder;
   const std::string header = "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }\n";
   std::ofstream(folder / "x.npy", std::ios::binary)
@@ -97,7 +97,7 @@ TEST_CASE("an array that is written is read again", "[data][files]") {
 
 TEST_CASE("a damaged array is refused", "[data][files]") {
   const testing::Scratch folder;
-  const std::string good = read_text(golden("f4"));
+  const std::string good = read_text(golden_npy("f4"));
   const auto error_of = [&](const std::string& bytes) {
     std::ofstream(folder / "x.npy", std::ios::binary) << bytes;
     try {

@@ -161,7 +161,6 @@ TEST_CASE("a gzipped file that is damaged anywhere is refused", "[files]") {
 }
 
 TEST_CASE("a small gzipped file does not fill the memory", "[files][memory]") {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20;
   const Scratch folder;
   const Bytes zeros = gzipped(Bytes(mebibyte));
   Bytes packed;

@@ -21,7 +21,7 @@ using Catch::Contains;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
+constexpr double transformer_precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
 
 TransformerModelOptions small(Positions positions, Activation activation = Activation::gelu) {
   return {.stack = {.layers = 2, .heads = 2, .channels = 8, .activation = activation},
@@ -70,7 +70,7 @@ TEST_CASE("cached decoding is full decoding", "[attention]") {
       pieces.push_back(net(columns(ids, at, at + count), {}, &caches));
       at += count;
     }
-    CHECK(relative_error(concat(pieces, 1), whole) < precision);
+    CHECK(relative_error(concat(pieces, 1), whole) < transformer_precision);
   }
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("padding changes nothing", "[attention]") {
     const Tensor both_rows = net(ids, lengths);
     const Tensor alone = net(Indices({1, 2}, {5, 6}), Indices({1}, {2}));
     const Tensor other = net(Indices({2, 4}, {1, 2, 3, 4, 5, 6, 3, 2}), lengths);
-    CHECK(relative_error(slice(both_rows, 0, 1, 2), alone) < precision);
+    CHECK(relative_error(slice(both_rows, 0, 1, 2), alone) < transformer_precision);
     CHECK(relative_error(other, both_rows) == 0);
 
     const Translator translator(7, random, small(positions));
@@ -93,21 +93,21 @@ TEST_CASE("padding changes nothing", "[attention]") {
     const Tensor padded = translator(ids, lengths, target);
     const Tensor single =
         translator(Indices({1, 2}, {5, 6}), Indices({1}, {2}), Indices({1, 3}, {4, 5, 6}));
-    CHECK(relative_error(slice(padded, 0, 1, 2), single) < precision);
+    CHECK(relative_error(slice(padded, 0, 1, 2), single) < transformer_precision);
     // and it decodes token by token
     std::vector<AttentionCache> caches;
     const Tensor memory = translator.encode(ids, lengths);
     std::vector<Tensor> steps;
     for (Index t = 0; t < 3; ++t)
       steps.push_back(translator.decode(memory, lengths, columns(target, t, t + 1), {}, &caches));
-    CHECK(relative_error(concat(steps, 1), padded) < precision);
+    CHECK(relative_error(concat(steps, 1), padded) < transformer_precision);
   }
 }
 
 namespace {
 
 // A few units in the last place.
-constexpr double rounding = sizeof(real) == 8 ? 4e-15 : 2e-6;
+constexpr double transformer_rounding = sizeof(real) == 8 ? 4e-15 : 2e-6;
 
 const std::vector<std::vector<Index>> prompts{{1, 2, 3, 4, 0}, {4, 0}, {2, 2, 1}};
 
@@ -154,12 +154,12 @@ TEST_CASE("a padded batch gives what each prompt alone gives", "[models]") {
         const Tape tape;
         const Tensor single = net(alone(prompts[b]));
         const Tensor batched = of_prompt(net(padded_prompts(left), {}, nullptr, context), b, left);
-        CHECK(relative_error(batched, single) < rounding);
+        CHECK(relative_error(batched, single) < transformer_rounding);
         expected = grad(projection(single), parameters(net));
         found = grad(projection(batched), parameters(net));
         for (std::size_t i = 0; i < found.size(); ++i) {
           INFO(parameters(net)[i].name());
-          CHECK(relative_error(found[i], expected[i]) < rounding);
+          CHECK(relative_error(found[i], expected[i]) < transformer_rounding);
         }
       }
     }
@@ -195,7 +195,7 @@ TEST_CASE("prompts of different lengths are continued in one batch", "[models]")
         for (Index b = 0; b < 3; ++b)
           CHECK(relative_error(slice(logits, 0, b, b + 1),
                                net(part(next, b, b + 1), {}, &each[static_cast<std::size_t>(b)])) <
-                rounding);
+                transformer_rounding);
       }
     }
 }
@@ -212,7 +212,8 @@ TEST_CASE("texts packed into a row do not see each other", "[models]") {
     Index begin = 0;
     for (const std::vector<Index>& prompt : prompts) {
       const Index end = begin + static_cast<Index>(prompt.size());
-      CHECK(relative_error(slice(logits, 1, begin, end), net(alone(prompt))) < rounding);
+      CHECK(relative_error(slice(logits, 1, begin, end), net(alone(prompt))) <
+            transformer_rounding);
       begin = end;
     }
   }
@@ -389,7 +390,7 @@ TEST_CASE("a beam with caches finds what it finds without", "[models]") {
       REQUIRE(cached[i].size() == anew[i].size());
       for (std::size_t j = 0; j < cached[i].size(); ++j) {
         CHECK(cached[i][j].tokens == anew[i][j].tokens);
-        CHECK(cached[i][j].score == Approx(anew[i][j].score).epsilon(precision));
+        CHECK(cached[i][j].score == Approx(anew[i][j].score).epsilon(transformer_precision));
       }
     }
   }

@@ -15,7 +15,7 @@ using Catch::Contains;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
+constexpr double transformer_xl_precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ TEST_CASE("a memory of all that came before is one long segment", "[attention]")
     const auto second = net(columns(ids, 4, 9), first.memory);
     const auto third = net(columns(ids, 9, 12), second.memory);
     CHECK(relative_error(concat({first.logits, second.logits, third.logits}, 1), whole) <
-          precision);
+          transformer_xl_precision);
     CHECK(third.memory[0].shape() == Shape{2, 12, 8});
   }
   const TransformerXl none(5, random, {.stack = {.layers = 1, .channels = 8}, .memory = 0});

@@ -15,7 +15,7 @@ using Catch::Contains;
 
 namespace {
 
-constexpr Index vocabulary = 4, begin_token = 0, end_token = 2;
+constexpr Index word_count = 4, begin_token = 0, end_token = 2;
 using Tokens = std::vector<Index>;
 
 // A model whose probabilities depend on the source and on all tokens so far.
@@ -26,7 +26,7 @@ class Model {
   Tensor next(Index source, const Tokens& prefix) const {
     Random random = Random(5).stream(static_cast<std::uint64_t>(source));
     for (const Index token : prefix) random = random.stream(static_cast<std::uint64_t>(token));
-    return log_softmax(random.normal({vocabulary}, 0, spread_));
+    return log_softmax(random.normal({word_count}, 0, spread_));
   }
 
   // A model for `beam_search`. It keeps the prefix of each row, as a net keeps its caches.
@@ -34,7 +34,7 @@ class Model {
     return [this, first_source, prefixes = std::vector<std::pair<Index, Tokens>>()](
                const Indices& rows, const Indices& tokens) mutable {
       std::vector<std::pair<Index, Tokens>> selected;
-      Tensor log_p = Tensor::uninitialized({rows.size(), vocabulary});
+      Tensor log_p = Tensor::uninitialized({rows.size(), word_count});
       for (Index i = 0; i < rows.size(); ++i) {
         const Index row = rows.data()[i], token = tokens.data()[i];
         if (prefixes.empty()) {
@@ -45,7 +45,7 @@ class Model {
           selected.back().second.push_back(token);
         }
         const Tensor own = next(selected.back().first, selected.back().second);
-        std::copy_n(own.data(), vocabulary, log_p.mutable_data() + i * vocabulary);
+        std::copy_n(own.data(), word_count, log_p.mutable_data() + i * word_count);
       }
       prefixes = std::move(selected);
       return log_p;
@@ -60,7 +60,7 @@ class Model {
 void enumerate(const Model& model, Index source, Index longest, double alpha,
                const Hypothesis& prefix, std::vector<Hypothesis>& all) {
   const Tensor log_p = model.next(source, prefix.tokens);
-  for (Index token = 0; token < vocabulary; ++token) {
+  for (Index token = 0; token < word_count; ++token) {
     Hypothesis next = prefix;
     next.tokens.push_back(token);
     next.log_probability += double{log_p.data()[token]};
@@ -78,7 +78,7 @@ Tokens greedy(const Model& model, Index source, Index longest) {
   while (tokens.empty() || tokens.back() != end_token) {
     const Tensor log_p = model.next(source, tokens);
     const bool is_last = static_cast<Index>(tokens.size()) + 1 == longest;
-    const auto best = std::max_element(log_p.data(), log_p.data() + vocabulary) - log_p.data();
+    const auto best = std::max_element(log_p.data(), log_p.data() + word_count) - log_p.data();
     tokens.push_back(is_last ? end_token : best);
   }
   return tokens;
@@ -118,9 +118,9 @@ TEST_CASE("a search goes on while a prefix can reach the best, and no longer", "
   for (const Index certain : {Index{1}, end_token}) {
     Index calls = 0;
     const auto step = [&](const Indices& rows, const Indices&) {
-      Tensor p = zeros({rows.size(), vocabulary});
+      Tensor p = zeros({rows.size(), word_count});
       for (Index i = 0; i < rows.size(); ++i) {
-        real* row = p.mutable_data() + i * vocabulary;
+        real* row = p.mutable_data() + i * word_count;
         row[1] = calls == 0 ? real(0.4) : calls == 1 ? real(0.45) : calls < 4 ? real{1} : real{0};
         row[end_token] = calls == 0 ? real(0.55) : real{1} - row[1];
         if (calls >= 2 && certain == end_token) row[1] = real(1e-30), row[end_token] = 1;
@@ -163,7 +163,7 @@ TEST_CASE("sources side by side are searched as if alone", "[beam]") {
 
 TEST_CASE("of equally good sequences the lower tokens come first", "[beam]") {
   const auto even = [](const Indices& rows, const Indices&) {
-    return log_softmax(zeros({rows.size(), vocabulary}));
+    return log_softmax(zeros({rows.size(), word_count}));
   };
   const auto found = beam_search({2}, options(4, 0), even)[0];
   REQUIRE(found.size() == 4);
@@ -180,9 +180,9 @@ TEST_CASE("of equally good sequences the lower tokens come first", "[beam]") {
 TEST_CASE("impossible tokens are never chosen", "[beam]") {
   constexpr auto never = -std::numeric_limits<real>::infinity();
   const auto only_token_1 = [&](const Indices& rows, const Indices&) {
-    Tensor log_p = Tensor::uninitialized({rows.size(), vocabulary});
+    Tensor log_p = Tensor::uninitialized({rows.size(), word_count});
     for (Index i = 0; i < log_p.size(); ++i)
-      log_p.mutable_data()[i] = i % vocabulary == 1 ? real{0} : never;
+      log_p.mutable_data()[i] = i % word_count == 1 ? real{0} : never;
     return log_p;
   };
   CHECK(beam_search({3}, options(2), only_token_1)[0].empty());
@@ -198,8 +198,8 @@ TEST_CASE("a search refuses what it cannot do", "[beam]") {
   CHECK_THROWS_WITH(beam_search({2}, options(1), shape),
                     Contains("beam_search: needs the log-probabilities (1, vocabulary) with token "
                              "2: (1, 2)"));
-  const auto no_number = [](const Indices&, const Indices&) {
+  const auto nan_scores = [](const Indices&, const Indices&) {
     return Tensor({1, 4}, {0, std::numeric_limits<real>::quiet_NaN(), 0, 0});
   };
-  CHECK_THROWS_WITH(beam_search({2}, options(1), no_number), Contains("token 1 is NaN"));
+  CHECK_THROWS_WITH(beam_search({2}, options(1), nan_scores), Contains("token 1 is NaN"));
 }

@@ -9,7 +9,7 @@ using namespace tapegrad;
 
 namespace {
 
-struct Net {
+struct NetWithState {
   Parameter weight{Tensor({2}, {1, 2})};
   Buffer mean{Tensor({1}, {3})};
 
@@ -22,7 +22,7 @@ struct Net {
 }  // namespace
 
 TEST_CASE("the state of a net stays while the net changes, and is exchanged with it", "[nn]") {
-  Net net;
+  NetWithState net;
   NetState state(fields(net));
   Sgd sgd({net.weight}, {.learning_rate = 1});
   sgd.step({Tensor({2}, {10, 20})});
@@ -40,7 +40,7 @@ TEST_CASE("the state of a net stays while the net changes, and is exchanged with
 }
 
 TEST_CASE("a state takes values of its shapes only", "[nn]") {
-  Net net;
+  NetWithState net;
   NetState state(fields(net));
   state.restore({Tensor({2}, {5, 6}), Tensor({1}, {7})});
   state.swap();

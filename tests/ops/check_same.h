@@ -17,12 +17,19 @@
 
 namespace tapegrad::testing {
 
-inline constexpr double precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
+inline constexpr double same_precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
 
 using F = std::function<Tensor(const Tensor&)>;
 
 inline Tensor gradient(const F& f, const Tensor& x, const Tensor& g) {
   return vjp([&](const auto& in) { return f(in[0]); }, {x}, g)[0];
+}
+
+// Value and gradient of f at x.
+inline std::vector<Tensor> both_of(const Function& f, const Tensor& x) {
+  const Tape tape;
+  const Tensor leaf = watch(x), y = f({leaf});
+  return {detach(y), grad(sum(y * cos(arange(y.size()).view(y.shape()))), leaf)};
 }
 
 // Values and gradients of two functions agree, fused and composite alike.
@@ -32,11 +39,11 @@ inline void check_same(const F& f, const F& g, const Tensor& x) {
     std::optional<Composite> composite;
     if (readable) composite.emplace();
     INFO((readable ? "composite" : "fused"));
-    CHECK(relative_error(f(x), g(x)) < precision);
+    CHECK(relative_error(f(x), g(x)) < same_precision);
     const Tensor expected = gradient(g, x, seed);
     // The gradient of few values nearly cancels: rounding is relative to what cancels.
     const double size = std::max(norm(seed).item(), norm(expected).item());
-    CHECK(norm(gradient(f, x, seed) - expected).item() / size < precision);
+    CHECK(norm(gradient(f, x, seed) - expected).item() / size < same_precision);
   }
 }
 

@@ -4,20 +4,14 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "support/values.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
-
-namespace {
-
-bool is(const Tensor& x, const std::vector<real>& expected) {
-  return std::equal(expected.begin(), expected.end(), x.values().begin(), x.values().end());
-}
-
-}  // namespace
 
 TEST_CASE("sums in Einstein's notation at the edges", "[ops]") {
   const Tensor a({2, 3}, {1, 2, 3, 4, 5, 6}), v({3}, {1, 10, 100});

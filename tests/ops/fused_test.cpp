@@ -18,10 +18,10 @@ using namespace tapegrad::testing;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-9 : 2e-4;
+constexpr double fused_precision = sizeof(real) == 8 ? 1e-9 : 2e-4;
 
 /// A fused operation on operands of which only the first `required` must be there.
-struct Case {
+struct FusedCase {
   std::string operation;
   std::string form;
   std::vector<Shape> operands;
@@ -29,9 +29,7 @@ struct Case {
   Function f;
 };
 
-using In = const std::vector<Tensor>&;
-
-void add_rows(std::vector<Case>& cases) {
+void add_rows(std::vector<FusedCase>& cases) {
   for (const Row& row : table()) {
     if (!row.fused) continue;
     std::vector<Shape> operands;
@@ -41,7 +39,7 @@ void add_rows(std::vector<Case>& cases) {
 }
 
 // More forms than have golden values.
-void add_norms(std::vector<Case>& cases) {
+void add_norms(std::vector<FusedCase>& cases) {
   const Shape image{2, 3, 4};
   const NormField row{.axes = {-1}}, batch{.axes = {0, 1}}, groups{.axes = {1, 2}, .groups = 3};
   const NormOptions other{.epsilon = 0.1,
@@ -66,7 +64,7 @@ void add_norms(std::vector<Case>& cases) {
 }
 
 // With and without each of: the past only, a mask, a bias, dropout.
-void add_attention(std::vector<Case>& cases) {
+void add_attention(std::vector<FusedCase>& cases) {
   for (int terms = 0; terms < 16; ++terms) {
     const auto options = [terms](Random& random) {
       AttentionOptions o{.heads = 2, .causal = (terms & 1) != 0};
@@ -89,7 +87,7 @@ void add_attention(std::vector<Case>& cases) {
 }
 
 // Every cell with every choice of gain and bias at its places.
-void add_recurrent(std::vector<Case>& cases) {
+void add_recurrent(std::vector<FusedCase>& cases) {
   for (const std::string& name : cell_names())
     for (const bool over_sum : {false, true}) {
       const Cell& cell = Cell::named(name);
@@ -124,9 +122,9 @@ void add_recurrent(std::vector<Case>& cases) {
     }
 }
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = [] {
-    std::vector<Case> made;
+const std::vector<FusedCase>& fused_cases() {
+  static const std::vector<FusedCase> all = [] {
+    std::vector<FusedCase> made;
     add_rows(made);
     add_norms(made);
     add_attention(made);
@@ -162,7 +160,7 @@ void check_against_definition(const Function& f, const std::vector<Tensor>& oper
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(i);
     CHECK(fused[i].shape() == expected[i].shape());
-    CHECK(norm(fused[i] - expected[i]).item() / size < precision);
+    CHECK(norm(fused[i] - expected[i]).item() / size < fused_precision);
   }
 }
 
@@ -192,7 +190,7 @@ struct WrongSlope {
 
 TEST_CASE("every fused operation is its definition, in value, first and second derivative",
           "[ops]") {
-  for (const Case& each : cases()) {
+  for (const FusedCase& each : fused_cases()) {
     const std::size_t optional = each.operands.size() - each.required;
     for (unsigned chosen = 0; chosen < 1u << optional; ++chosen) {
       DYNAMIC_SECTION(each.operation << " " << each.form << " " << chosen) {
@@ -212,14 +210,14 @@ TEST_CASE("every fused operation is its definition, in value, first and second d
 
 TEST_CASE("every fused operation is compared with its definition", "[ops]") {
   std::set<std::string_view> compared{WrongSlope::name};
-  for (const Case& each : cases()) compared.insert(each.operation);
+  for (const FusedCase& each : fused_cases()) compared.insert(each.operation);
   CHECK(fused_operations().size() >= 7);
   for (const std::string_view operation : fused_operations()) {
     INFO(operation);
     CHECK(compared.contains(operation));
   }
   const std::set<std::string_view> fused(fused_operations().begin(), fused_operations().end());
-  for (const Case& each : cases()) {
+  for (const FusedCase& each : fused_cases()) {
     INFO(each.operation);
     if (!each.form.empty()) CHECK(fused.contains(each.operation));
   }
@@ -231,6 +229,6 @@ TEST_CASE("a fused gradient that is off is not its definition's", "[ops]") {
   const std::vector<Tensor> found = derivatives(f, x);
   const Composite readable;
   const std::vector<Tensor> expected = derivatives(f, x);
-  CHECK(relative_error(found[0], expected[0]) < precision);
+  CHECK(relative_error(found[0], expected[0]) < fused_precision);
   CHECK(relative_error(found[1], expected[1]) > 1e-3);
 }

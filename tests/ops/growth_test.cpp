@@ -30,9 +30,6 @@ using namespace tapegrad::testing;
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
-using In = const Tensors&;
-
 struct Operation {
   std::string name;
   Tensors inputs;
@@ -50,23 +47,23 @@ struct Operation {
 Index extent(const Tensor& x, int axis) { return x.shape()[axis]; }
 
 // 0, 1, ..., below - 1, and again.
-Indices ids(const Shape& shape, Index below) {
+Indices repeating_ids(const Shape& shape, Index below) {
   Indices repeating = Indices::uninitialized(shape);
   for (Index i = 0; i < repeating.size(); ++i) repeating.mutable_data()[i] = i % below;
   return repeating;
 }
 // One for each element of an axis.
-Indices labels(const Tensor& x) { return ids({extent(x, 0)}, 4); }
+Indices labels_of(const Tensor& x) { return repeating_ids({extent(x, 0)}, 4); }
 Tensor ones_along(const Tensor& x, int axis) { return ones({extent(x, axis)}); }
-Indices lengths(const Tensor& x, Index length) {
+Indices lengths_of(const Tensor& x, Index length) {
   return Indices({extent(x, 1)},
                  std::vector<Index>(static_cast<std::size_t>(extent(x, 1)), length));
 }
 
-Tensor ctc_of(const Tensor& x, const Tensor& like_targets) {
-  const Indices targets = ids(like_targets.shape(), 8);
-  return ctc(log_softmax(x), lengths(x, extent(x, 0)),
-             {targets, lengths(x, extent(like_targets, 1))}, {.blank = 8});
+Tensor ctc_along(const Tensor& x, const Tensor& like_targets) {
+  const Indices targets = repeating_ids(like_targets.shape(), 8);
+  return ctc(log_softmax(x), lengths_of(x, extent(x, 0)),
+             {targets, lengths_of(x, extent(like_targets, 1))}, {.blank = 8});
 }
 
 Tensor attention_with_mask(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -78,7 +75,7 @@ Function recurrent_of(const Cell& cell, Index gates) {
   return [=](In x) {
     const RecurrentState first{x[2], x.size() > 3 ? x[3] : Tensor()};
     return recurrent(cell, tile(x[0], {1, 1, gates}), tile(x[1], {1, gates}), first, {},
-                     lengths(x[0], extent(x[0], 0)))
+                     lengths_of(x[0], extent(x[0], 0)))
         .outputs;
   };
 }
@@ -105,17 +102,18 @@ std::vector<Operation> of_any_shape() {
       {"repeat_interleave", Shapes{{2, 3}, {5}},
        [](In x) { return repeat_interleave(x[0], extent(x[1], 0), 0); }},
       {"embedding", Shapes{{3, 2}, {5, 7}},
-       [](In x) { return embedding(x[0], ids(x[1].shape(), 3)); }},
+       [](In x) { return embedding(x[0], repeating_ids(x[1].shape(), 3)); }},
       {"gather", Shapes{{2, 4}, {2, 3}},
-       [](In x) { return gather(x[0], 1, ids(x[1].shape(), 4)); }},
+       [](In x) { return gather(x[0], 1, repeating_ids(x[1].shape(), 4)); }},
       {"scatter_add", Shapes{{2, 3}, {2, 4}},
-       [](In x) { return scatter_add(x[0], 1, ids(x[0].shape(), 4), x[1].shape()); }},
+       [](In x) { return scatter_add(x[0], 1, repeating_ids(x[0].shape(), 4), x[1].shape()); }},
       {"index_select", Shapes{{2, 4, 3}, {5}},
-       [](In x) { return index_select(x[0], 1, ids(x[1].shape(), 4)); }},
-      {"pick", Shapes{{3, 4}}, [](In x) { return pick(x[0], labels(x[0])); }},
-      {"take", Shapes{{2, 4}, {5}}, [](In x) { return take(x[0], ids(x[1].shape(), 8)); }},
+       [](In x) { return index_select(x[0], 1, repeating_ids(x[1].shape(), 4)); }},
+      {"pick", Shapes{{3, 4}}, [](In x) { return pick(x[0], labels_of(x[0])); }},
+      {"take", Shapes{{2, 4}, {5}},
+       [](In x) { return take(x[0], repeating_ids(x[1].shape(), 8)); }},
       {"put", Shapes{{2, 3}, {4, 5}},
-       [](In x) { return put(x[0], ids(x[0].shape(), 6), x[1].shape()); }},
+       [](In x) { return put(x[0], repeating_ids(x[0].shape(), 6), x[1].shape()); }},
       {"top_k", Shapes{{5, 3}}, [](In x) { return top_k(x[0], extent(x[0], 0) / 2, 0).values; }},
       {"conv1d", Shapes{{2, 2, 6}, {3, 2, 3}},
        [](In x) { return conv1d(x[0], x[1], {.padding = extent(x[1], 2) / 2}); }},
@@ -133,16 +131,16 @@ std::vector<Operation> of_any_shape() {
       {"recurrent_lstm", Shapes{{3, 5, 2}, {2, 2}, {5, 2}, {5, 2}}, recurrent_of(Cell::lstm, 4)},
       {"recurrent_gru", sequence, recurrent_of(Cell::gru, 3)},
       {"without_padding", Shapes{{3, 5, 2}},
-       [](In x) { return without_padding(x[0], lengths(x[0], 1)); }},
+       [](In x) { return without_padding(x[0], lengths_of(x[0], 1)); }},
       {"cross_entropy", Shapes{{3, 4}},
-       [](In x) { return cross_entropy(x[0], labels(x[0]), {.weight = ones_along(x[0], 1)}); }},
-      {"nll", Shapes{{3, 4}}, [](In x) { return nll(x[0], labels(x[0])); }},
+       [](In x) { return cross_entropy(x[0], labels_of(x[0]), {.weight = ones_along(x[0], 1)}); }},
+      {"nll", Shapes{{3, 4}}, [](In x) { return nll(x[0], labels_of(x[0])); }},
       {"binary_cross_entropy_with_logits", pair,
        [](In x) {
          const Tensor weight = ones_along(x[0], 1);
          return binary_cross_entropy_with_logits(x[0], x[1], {.positive_weight = weight});
        }},
-      {"ctc", Shapes{{3, 2, 9}, {2, 3}}, [](In x) { return ctc_of(x[0], x[1]); }},
+      {"ctc", Shapes{{3, 2, 9}, {2, 3}}, [](In x) { return ctc_along(x[0], x[1]); }},
       {"cosine_embedding", pair,
        [](In x) { return cosine_embedding(x[0], x[1], ones_along(x[0], 0)); }},
   };

@@ -5,8 +5,6 @@
 namespace tapegrad::testing {
 namespace {
 
-using In = const std::vector<Tensor>&;
-
 Function of_equation(const char* equation) {
   return [equation](In x) { return einsum(equation, x); };
 }

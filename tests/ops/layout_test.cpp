@@ -4,18 +4,12 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 
 using namespace tapegrad;
-
-namespace {
-
-bool is(const Tensor& x, const Shape& shape, const std::vector<real>& expected) {
-  return x.shape() == shape && std::equal(expected.begin(), expected.end(), x.data());
-}
-
-}  // namespace
+using namespace tapegrad::testing;
 
 TEST_CASE("elements go where the layout says", "[ops]") {
   const Tensor x({2, 3}, {1, 2, 3, 4, 5, 6});

@@ -8,11 +8,8 @@
 namespace tapegrad::testing {
 namespace {
 
-using In = const std::vector<Tensor>&;
-
-const Indices labels({3}, {1, 0, 3}), with_ignored({3}, {1, -100, 3});
-const Tensor weight({4}, {0.5, 2, 1, 0.25});
-constexpr auto none = Reduction::none, total = Reduction::sum;
+const Indices classes({3}, {1, 0, 3}), with_ignored({3}, {1, -100, 3});
+const Tensor class_weight({4}, {0.5, 2, 1, 0.25});
 
 // The loss of the logits x with the targets of tests/golden/ops.py.
 Tensor ctc_of(const Tensor& x, const Indices& lengths, const Indices& target_lengths,
@@ -26,7 +23,7 @@ Tensor ctc_of(const Tensor& x, const Indices& lengths, const Indices& target_len
 std::vector<Row> loss_rows() {
   return {
       {"cross_entropy", "F.cross_entropy(a, labels)", "any_(3, 4)",
-       [](In x) { return cross_entropy(x[0], labels); }},
+       [](In x) { return cross_entropy(x[0], classes); }},
       {"cross_entropy_smoothed", "F.cross_entropy(a, with_ignored, label_smoothing=0.2)",
        "any_(3, 4)",
        [](In x) {
@@ -39,25 +36,28 @@ std::vector<Row> loss_rows() {
        [](In x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
       {"cross_entropy_none", "F.cross_entropy(a, with_ignored, reduction='none')", "any_(3, 4)",
        [](In x) {
-         return cross_entropy(x[0], with_ignored, {.ignore_index = -100, .reduction = none});
+         return cross_entropy(x[0], with_ignored,
+                              {.ignore_index = -100, .reduction = Reduction::none});
        }},
       {"cross_entropy_weight", "F.cross_entropy(a, labels, weight)", "any_(3, 4)",
-       [](In x) { return cross_entropy(x[0], labels, {.weight = weight}); }},
+       [](In x) { return cross_entropy(x[0], classes, {.weight = class_weight}); }},
       {"cross_entropy_weight_smoothed",
        "F.cross_entropy(a, with_ignored, weight, label_smoothing=0.2)", "any_(3, 4)",
        [](In x) {
-         return cross_entropy(x[0], with_ignored,
-                              {.label_smoothing = 0.2, .ignore_index = -100, .weight = weight});
+         return cross_entropy(
+             x[0], with_ignored,
+             {.label_smoothing = 0.2, .ignore_index = -100, .weight = class_weight});
        }},
       {"cross_entropy_weight_sum",
        "F.cross_entropy(a, labels, weight, label_smoothing=0.2, reduction='sum')", "any_(3, 4)",
        [](In x) {
-         return cross_entropy(x[0], labels,
-                              {.label_smoothing = 0.2, .weight = weight, .reduction = total});
+         return cross_entropy(
+             x[0], classes,
+             {.label_smoothing = 0.2, .weight = class_weight, .reduction = Reduction::sum});
        }},
       {"cross_entropy_soft_none", "F.cross_entropy(a, b, reduction='none')",
        "any_(3, 4), positive(3, 4)",
-       [](In x) { return cross_entropy(x[0], x[1], {.reduction = none}); }},
+       [](In x) { return cross_entropy(x[0], x[1], {.reduction = Reduction::none}); }},
       {"binary_cross_entropy_with_logits_weight",
        "F.binary_cross_entropy_with_logits(a, b, pos_weight=positive_weight)",
        "any_(2, 3), positive(2, 3) / 3",
@@ -66,19 +66,22 @@ std::vector<Row> loss_rows() {
                                                  {.positive_weight = Tensor({3}, {2, 0.5, 3})});
        }},
       {"nll", "F.nll_loss(a, with_ignored, weight)", "any_(3, 4)",
-       [](In x) { return nll(x[0], with_ignored, {.ignore_index = -100, .weight = weight}); }},
+       [](In x) {
+         return nll(x[0], with_ignored, {.ignore_index = -100, .weight = class_weight});
+       }},
       {"ctc", "ctc(a)", "any_(6, 3, 4)",
        [](In x) {
          return ctc_of(x[0], Indices({3}, {6, 5, 4}), Indices({3}, {3, 2, 0}));
        }},
       {"ctc_none", "ctc(a, lengths=(6, 6, 1), reduction='none')", "any_(6, 3, 4)",
        [](In x) {
-         return ctc_of(x[0], Indices({3}, {6, 6, 1}), Indices({3}, {3, 2, 0}), {.reduction = none});
+         return ctc_of(x[0], Indices({3}, {6, 6, 1}), Indices({3}, {3, 2, 0}),
+                       {.reduction = Reduction::none});
        }},
       {"ctc_sum", "ctc(a, (6, 6, 6), (2, 3, 1), reduction='sum')", "any_(6, 3, 4)",
        [](In x) {
          return ctc_of(x[0], Indices({3}, {6, 6, 6}), Indices({3}, {2, 3, 1}),
-                       {.reduction = total});
+                       {.reduction = Reduction::sum});
        }},
       {"ctc_infinite", "ctc(a, (6, 2, 4), (3, 3, 1), zero_infinity=True)", "any_(6, 3, 4)",
        [](In x) {
@@ -97,23 +100,25 @@ std::vector<Row> loss_rows() {
       {"kl_divergence", "F.kl_div(a, b, reduction='batchmean')", "any_(3, 4), positive(3, 4) / 4",
        [](In x) { return kl_divergence(x[0], x[1]); }},
       {"mse_none", "F.mse_loss(a, b, reduction='none')", "any_(2, 3), any_(2, 3)",
-       [](In x) { return mse(x[0], x[1], {.reduction = none}); }},
+       [](In x) { return mse(x[0], x[1], {.reduction = Reduction::none}); }},
       {"l1_sum", "F.l1_loss(a, b, reduction='sum')", "any_(2, 3), any_(2, 3) + 5",
-       [](In x) { return l1(x[0], x[1], {.reduction = total}); }},
+       [](In x) { return l1(x[0], x[1], {.reduction = Reduction::sum}); }},
       {"huber_none", "F.huber_loss(a, b, delta=0.8, reduction='none')",
        "torch.tensor([0.1, 3.0, -2.0, 0.3]), torch.tensor([0.4, 1.0, 1.0, -0.2])",
-       [](In x) { return huber(x[0], x[1], {.delta = 0.8, .reduction = none}); }},
+       [](In x) { return huber(x[0], x[1], {.delta = 0.8, .reduction = Reduction::none}); }},
       {"kl_divergence_sum", "F.kl_div(a, b, reduction='sum')", "any_(3, 4), positive(3, 4) / 4",
-       [](In x) { return kl_divergence(x[0], x[1], {.reduction = total}); }},
+       [](In x) { return kl_divergence(x[0], x[1], {.reduction = Reduction::sum}); }},
       {"gaussian_nll", "F.gaussian_nll_loss(a, b, c)", "any_(2, 3), any_(2, 3), positive(2, 3)",
        [](In x) { return gaussian_nll(x[0], x[1], x[2]); }},
       {"gaussian_nll_full", "F.gaussian_nll_loss(a, b, c, full=True, reduction='none')",
        "any_(2, 3), any_(2, 3), positive(2, 1)",
-       [](In x) { return gaussian_nll(x[0], x[1], x[2], {.full = true, .reduction = none}); }},
+       [](In x) {
+         return gaussian_nll(x[0], x[1], x[2], {.full = true, .reduction = Reduction::none});
+       }},
       {"gaussian_kl", "kl(a, b).mean()", "any_(3, 4), any_(3, 4)",
        [](In x) { return gaussian_kl(x[0], x[1]); }},
       {"gaussian_kl_none", "kl(a, b)", "any_(2, 1, 3), any_(2, 1, 3)",
-       [](In x) { return gaussian_kl(x[0], x[1], {.reduction = none}); }},
+       [](In x) { return gaussian_kl(x[0], x[1], {.reduction = Reduction::none}); }},
       {"cosine_similarity", "F.cosine_similarity(a, b, dim=-1)", "any_(3, 1, 4), any_(1, 2, 4)",
        [](In x) { return cosine_similarity(x[0], x[1]); }},
       {"cosine_similarity_first", "F.cosine_similarity(a, b, dim=0)", "any_(3, 2), any_(3, 2)",
@@ -133,7 +138,8 @@ std::vector<Row> loss_rows() {
        "F.triplet_margin_loss(a, b, c, margin=5, swap=True, reduction='none')",
        "any_(4, 3), any_(4, 3), any_(4, 3)",
        [](In x) {
-         return triplet_margin(x[0], x[1], x[2], {.margin = 5, .swap = true, .reduction = none});
+         return triplet_margin(x[0], x[1], x[2],
+                               {.margin = 5, .swap = true, .reduction = Reduction::none});
        }},
   };
 }

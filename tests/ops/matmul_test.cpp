@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "support/values.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/check.h"
@@ -17,6 +18,7 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 
 namespace {
 
@@ -45,11 +47,6 @@ void check_products(Index m, Index n, Index k, Random& random) {
       INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
       CHECK(error_of_product(a, b, {of_a, of_b}, matmul(a, b, {of_a, of_b})) < precision);
     }
-}
-
-double distance(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  return a.size() == 0 ? 0 : max(abs(a - b)).item();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/table.h"
+#include "support/values.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/functions/dropout.h"
 #include "tapegrad/nn/functions/loss.h"
@@ -22,13 +23,9 @@ using namespace tapegrad::testing;
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
+const std::vector<real> not_finite{infinity, -infinity, no_number};
 
-constexpr real infinity = std::numeric_limits<real>::infinity();
-const real nan_value = std::numeric_limits<real>::quiet_NaN();
-const std::vector<real> not_finite{infinity, -infinity, nan_value};
-
-struct Case {
+struct NonFiniteCase {
   std::string name;
   Function f;
   Tensors inputs;
@@ -43,8 +40,8 @@ Tensor dropped(const Tensor& x) {
 }
 
 // All rows of the table, and what their inputs do not reach.
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<NonFiniteCase> non_finite_cases() {
+  std::vector<NonFiniteCase> all;
   for (const Row& row : table()) all.push_back({row.name, row.f, golden(row).inputs});
   const Tensor x({6}, {-2, -1, -0.5, 0.5, 1, 3});
   for (const auto& [name, f] : std::vector<std::pair<const char*, Tensor (*)(const Tensor&)>>{
@@ -75,14 +72,14 @@ Tensors with(Tensors inputs, std::size_t input, Index at, double value) {
 }
 
 // Bit for bit, but NaN equals NaN.
-bool same(const Tensor& a, const Tensor& b) {
+bool same_or_nan(const Tensor& a, const Tensor& b) {
   return std::equal(a.values().begin(), a.values().end(), b.values().begin(), b.values().end(),
                     [](real x, real y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
 // For each input, 1 at the elements on which the value does not depend: at a point nearby, moving
 // such an element alone changes nothing. A product of zeros is not independent of them nearby.
-Tensors idle_elements(const Case& each) {
+Tensors idle_elements(const NonFiniteCase& each) {
   Random random(5);
   Tensors at;
   for (const Tensor& x : each.inputs) at.push_back(x + random.uniform(x.shape(), 0, 1e-3));
@@ -92,7 +89,7 @@ Tensors idle_elements(const Case& each) {
     Tensor marks = zeros(at[i].shape());
     for (Index j = 0; j < marks.size(); ++j) {
       const auto unchanged = [&](double by) {
-        return same(each.f(with(at, i, j, at[i].data()[j] + by)), value);
+        return same_or_nan(each.f(with(at, i, j, at[i].data()[j] + by)), value);
       };
       marks.mutable_data()[j] = unchanged(0.01) && unchanged(-0.01) ? 1 : 0;
     }
@@ -102,7 +99,7 @@ Tensors idle_elements(const Case& each) {
 }
 
 // Attention multiplies what arrives by its weights, by the 0 of a hidden key too.
-bool multiplies_weights(const Case& each) {
+bool multiplies_weights(const NonFiniteCase& each) {
   return each.name.find("attention") != std::string::npos;
 }
 
@@ -118,7 +115,7 @@ bool any(const Tensor& marks) { return marks.size() > 0 && max(marks).item() == 
 TEST_CASE("where a value does not depend on an element, its gradient is 0 whatever arrives",
           "[ops]") {
   std::set<std::string> listed, tried;
-  for (const Case& each : cases()) {
+  for (const NonFiniteCase& each : non_finite_cases()) {
     listed.insert(each.name);
     if (multiplies_weights(each)) continue;
     const Tensors idle = idle_elements(each);
@@ -178,12 +175,12 @@ TEST_CASE("a NaN reaches the value that depends on its element, and then its gra
   const std::set<std::string> without{"sign",       "floor",        "ceil",
                                       "round",      "dropout",      "dropout, its definition",
                                       "prod_zeros", "cumprod_zeros"};
-  for (const Case& each : cases()) {
+  for (const NonFiniteCase& each : non_finite_cases()) {
     if (without.contains(each.name) || multiplies_weights(each)) continue;
     const Tensors idle = idle_elements(each);
     for (std::size_t i = 0; i < each.inputs.size(); ++i)
       for (Index j = 0; j < each.inputs[i].size(); ++j) {
-        const Tensors inputs = with(each.inputs, i, j, nan_value);
+        const Tensors inputs = with(each.inputs, i, j, no_number);
         const Tensor value = each.f(inputs);
         INFO(each.name << ", input " << i << ", element " << j);
         const bool reached = min(equal(value, value)).item() == 0;
@@ -245,17 +242,17 @@ TEST_CASE("the gradient goes to the NaN operands", "[ops]") {
       const Tensors gradients = vjp(f, inputs, ones(value.shape()));
       for (std::size_t i = 0; i < gradients.size(); ++i) {
         INFO("input " << i << ": " << to_string(gradients[i]));
-        CHECK(same(gradients[i], expected[i]));
+        CHECK(same_or_nan(gradients[i], expected[i]));
       }
     }
   };
-  const Tensor a({3}, {nan_value, 1, nan_value}), b({3}, {1, nan_value, nan_value});
+  const Tensor a({3}, {no_number, 1, no_number}), b({3}, {1, no_number, no_number});
   const Tensor to_a({3}, {1, 0, 1}), to_b({3}, {0, 1, 1});
   check([](const Tensors& x) { return maximum(x[0], x[1]); }, {a, b}, {to_a, to_b});
   check([](const Tensors& x) { return minimum(x[0], x[1]); }, {a, b}, {to_a, to_b});
   check([](const Tensors& x) { return max(x[0]); }, {a}, {to_a / 2.0});
   check([](const Tensors& x) { return min(x[0]); }, {a}, {to_a / 2.0});
-  const Tensor nan(nan_value);
+  const Tensor nan(no_number);
   check([](const Tensors& x) { return relu(x[0]); }, {nan}, {1.0});
   check([](const Tensors& x) { return leaky_relu(x[0], 0.25); }, {nan}, {0.25});
   check([](const Tensors& x) { return clamp(x[0], -1, 1); }, {nan}, {1.0});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "ops/check_same.h"
 #include "support/golden.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/check.h"
@@ -21,7 +22,7 @@ using namespace tapegrad::testing;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-5;
+constexpr double definition_precision = sizeof(real) == 8 ? 1e-12 : 2e-5;
 
 std::vector<NormOptions> sixteen_forms(double epsilon) {
   std::vector<NormOptions> forms;
@@ -59,10 +60,6 @@ std::vector<double> row_of(const Tensor& x, Index row) {
   return {chosen.data(), chosen.data() + chosen.size()};
 }
 
-Tensor gradient(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& g) {
-  return vjp([&](const auto& in) { return f(in[0]); }, {x}, g)[0];
-}
-
 }  // namespace
 
 TEST_CASE("the gradients of the sixteen forms are those of their table", "[norm]") {
@@ -82,16 +79,18 @@ TEST_CASE("the gradients of the sixteen forms are those of their table", "[norm]
                                         gradient_of_table(form, row_of(x, row), row_of(g, row)),
                                     found = row_of(d, row);
           for (std::size_t i = 0; i < found.size(); ++i)
-            CHECK(found[i] == Approx(expected[i]).epsilon(precision).margin(precision));
+            CHECK(found[i] ==
+                  Approx(expected[i]).epsilon(definition_precision).margin(definition_precision));
         }
         // Normalizing columns is another kernel.
         const auto columns = [&](const Tensor& in) {
           return normalize(in, both({.axes = {0}}), form);
         };
         CHECK(relative_error(transpose(gradient(columns, transpose(x), transpose(g))), d) <
-              precision);
-        if (!form.detach_mean) CHECK(norm(mean(d, -1)).item() < precision);
-        if (!form.detach_scale && epsilon == 0) CHECK(norm(mean(d * z, -1)).item() < precision);
+              definition_precision);
+        if (!form.detach_mean) CHECK(norm(mean(d, -1)).item() < definition_precision);
+        if (!form.detach_scale && epsilon == 0)
+          CHECK(norm(mean(d * z, -1)).item() < definition_precision);
       }
 }
 
@@ -103,7 +102,7 @@ TEST_CASE("the value of a form is x or the normalized x", "[norm]") {
     for (Index i = 0; i < x.size(); ++i) CHECK(y.data()[i] == expected.data()[i]);
     const Composite composite;
     CHECK(relative_error(layer_norm(x, form), form.identity_forward ? x : z) <
-          (form.identity_forward ? precision : 0.01));
+          (form.identity_forward ? definition_precision : 0.01));
   }
 }
 
@@ -132,7 +131,7 @@ TEST_CASE("second derivatives of the sixteen forms", "[norm]") {
     const auto held = [&](const Tensor& in) { return sum(u * tanh(w(in) + rest)); };
     CHECK(check_second_gradient([&](const auto& in) { return held(in[0]); }, {x}));
     const auto formed = [&](const Tensor& in) { return sum(u * tanh(layer_norm(in, form))); };
-    CHECK(relative_error(hvp(formed, x, v), hvp(held, x, v)) < 100 * precision);
+    CHECK(relative_error(hvp(formed, x, v), hvp(held, x, v)) < 100 * definition_precision);
   }
 }
 

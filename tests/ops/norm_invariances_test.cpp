@@ -21,7 +21,7 @@ using namespace tapegrad::testing;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
+constexpr double invariance_precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
 
 // What is done to a layer a = W x before normalization.
 struct Change {
@@ -29,17 +29,18 @@ struct Change {
   std::function<Tensor(const Tensor& w, const Tensor& x)> sums;  // w: (in, out)
 };
 
-const Index inputs = 5, outputs = 6, cases = 7;
+const Index input_count = 5, output_count = 6, case_count = 7;
 
 Tensor one_column(double factor) {
-  Tensor scale = ones({outputs});
+  Tensor scale = ones({output_count});
   scale.mutable_data()[2] = static_cast<real>(factor);
   return scale;
 }
 
 std::vector<Change> changes() {
-  static const Tensor shift = Random(8).normal({inputs, 1}), move = Random(9).normal({inputs});
-  Tensor one_case = ones({cases, 1}), case_shift = zeros({cases, 1});
+  static const Tensor shift = Random(8).normal({input_count, 1}),
+                      move = Random(9).normal({input_count});
+  Tensor one_case = ones({case_count, 1}), case_shift = zeros({case_count, 1});
   one_case.mutable_data()[1] = 3;
   case_shift.mutable_data()[1] = 2;
   return {
@@ -60,7 +61,8 @@ std::vector<Change> changes() {
 
 TEST_CASE("invariances of a linear layer", "[norm]") {
   Random random(7);
-  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
+  const Tensor w = random.normal({input_count, output_count}),
+               x = random.normal({case_count, input_count}, 0.5);
   const NormOptions sharp{.epsilon = 0}, smooth{.epsilon = 1};
   struct Method {
     const char* name;
@@ -86,34 +88,35 @@ TEST_CASE("invariances of a linear layer", "[norm]") {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double change = relative_error(method.norm(all[i].sums(w, x)), before);
       CAPTURE(method.name, all[i].name, change);
-      CHECK((change < precision) == (method.invariant[i] == 'y'));
+      CHECK((change < invariance_precision) == (method.invariant[i] == 'y'));
     }
   }
   // A negative factor turns the sign.
   CHECK(relative_error(layer_norm(matmul(x, w * -2.0), sharp), -layer_norm(matmul(x, w), sharp)) <
-        precision);
+        invariance_precision);
 }
 
 TEST_CASE("invariances under weight normalization", "[norm]") {
   Random random(10);
-  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
-  const Tensor gain = random.uniform({1, outputs}, 0.5, 2);
+  const Tensor w = random.normal({input_count, output_count}),
+               x = random.normal({case_count, input_count}, 0.5);
+  const Tensor gain = random.uniform({1, output_count}, 0.5, 2);
   const auto layer = [&](const Tensor& v, const Tensor& in) {
     return matmul(in, weight_norm(v, gain, 0));
   };
   const Tensor before = layer(w, x);
-  CHECK(relative_error(layer(w * 3.0, x), before) < precision);
-  CHECK(relative_error(layer(w * one_column(3), x), before) < precision);
-  CHECK(relative_error(layer(w + Random(8).normal({inputs, 1}), x), before) > 0.01);
+  CHECK(relative_error(layer(w * 3.0, x), before) < invariance_precision);
+  CHECK(relative_error(layer(w * one_column(3), x), before) < invariance_precision);
+  CHECK(relative_error(layer(w + Random(8).normal({input_count, 1}), x), before) > 0.01);
   CHECK(relative_error(layer(w, x * 3.0), 3.0 * before) <
-        precision);  // not invariant: scales along
+        invariance_precision);  // not invariant: scales along
   // followed by layer normalization: data rescaling too
   CHECK(relative_error(layer_norm(layer(w * one_column(3), x * 3.0), {.epsilon = 0}),
-                       layer_norm(before, {.epsilon = 0})) < precision);
+                       layer_norm(before, {.epsilon = 0})) < invariance_precision);
   // v . dl/dv = 0
   const Tensor g = random.normal(before.shape());
   const Tensor dv = vjp([&](const auto& in) { return layer(in[0], x); }, {w}, g)[0];
-  CHECK(relative_error(sum(w * dv, 0) + 1.0, ones({outputs})) < 10 * precision);
+  CHECK(relative_error(sum(w * dv, 0) + 1.0, ones({output_count})) < 10 * invariance_precision);
 }
 
 TEST_CASE("invariances of a convolution", "[norm]") {
@@ -146,7 +149,7 @@ TEST_CASE("invariances of a convolution", "[norm]") {
       const double change =
           relative_error(normalize(changed[i], both(method.field), sharp), before);
       CAPTURE(method.name, i, change);
-      CHECK((change < precision) == (method.invariant[i] == 'y'));
+      CHECK((change < invariance_precision) == (method.invariant[i] == 'y'));
     }
   }
 }
@@ -175,15 +178,15 @@ TEST_CASE("statistics of many rows keep their digits", "[norm]") {
   const Tensor in = watch(x), gain = watch(full({2}, 1)), bias = watch(zeros({2}));
   const Tensor y = normalize(in, both({.axes = {0}}), {.epsilon = 0});
   for (Index i = 0; i < 4; ++i)
-    CHECK(y.values()[i] == Approx(i < 2 ? -1 : 1).epsilon(precision / 30));
+    CHECK(y.values()[i] == Approx(i < 2 ? -1 : 1).epsilon(invariance_precision / 30));
   const Tensor equal_slopes = grad(sum(y * 0.1), in);
   for (Index i = 0; i < 4; ++i)
-    CHECK(equal_slopes.values()[i] == Approx(0).margin(precision / 300));
+    CHECK(equal_slopes.values()[i] == Approx(0).margin(invariance_precision / 300));
   for (const Tensor& z : {y * gain + bias, affine(y, gain, bias)}) {
     const auto gradients = grad(sum(z * x), {gain, bias});
     for (Index i = 0; i < 2; ++i) {
-      CHECK(gradients[0].values()[i] == Approx(3e5).epsilon(precision / 30));
-      CHECK(gradients[1].values()[i] == Approx(4e5).epsilon(precision / 30));
+      CHECK(gradients[0].values()[i] == Approx(3e5).epsilon(invariance_precision / 30));
+      CHECK(gradients[1].values()[i] == Approx(4e5).epsilon(invariance_precision / 30));
     }
   }
 }

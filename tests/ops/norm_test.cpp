@@ -23,7 +23,7 @@ using namespace tapegrad::testing;
 
 namespace {
 
-const NormField rows{.axes = {-1}};
+const NormField per_row{.axes = {-1}};
 
 double dot(const Tensor& a, const Tensor& b) { return sum(a * b).item(); }
 
@@ -49,7 +49,7 @@ TEST_CASE("layer normalization is the general form over rows", "[norm]") {
     for (const bool scale : {false, true}) {
       const NormOptions options{.epsilon = 0.1, .detach_mean = mean, .detach_scale = scale};
       const F general = [&](const Tensor& in) {
-        return composite::normalize(in, both(rows), options);
+        return composite::normalize(in, both(per_row), options);
       };
       const F definition = [&](const Tensor& in) { return composite::layer_norm(in, options); };
       CHECK(relative_error(definition(x), general(x)) == 0);
@@ -75,21 +75,22 @@ TEST_CASE("detached statistics: means and variances of gradients", "[norm]") {
                            center = run(true, false), none = run(true, true);
           const double g_mean = mean(g).item(), bound = var(g).item() / (s * s);
           CAPTURE(length, epsilon, place == Epsilon::inside_root, variance == Variance::biased);
-          CHECK(none.mean == Approx(g_mean / s).margin(precision));
-          CHECK(none.variance == Approx(bound).epsilon(precision));
-          CHECK(full.mean == Approx(0).margin(precision));
-          CHECK(scale.mean == Approx(0).margin(precision));
-          CHECK(scale.variance == Approx(bound).epsilon(precision));
-          CHECK(center.mean == Approx(g_mean / s).margin(precision));
-          CHECK(center.variance == Approx(full.variance).epsilon(precision).margin(precision));
-          CHECK(full.variance <= bound * (1 + precision));
+          CHECK(none.mean == Approx(g_mean / s).margin(same_precision));
+          CHECK(none.variance == Approx(bound).epsilon(same_precision));
+          CHECK(full.mean == Approx(0).margin(same_precision));
+          CHECK(scale.mean == Approx(0).margin(same_precision));
+          CHECK(scale.variance == Approx(bound).epsilon(same_precision));
+          CHECK(center.mean == Approx(g_mean / s).margin(same_precision));
+          CHECK(center.variance ==
+                Approx(full.variance).epsilon(same_precision).margin(same_precision));
+          CHECK(full.variance <= bound * (1 + same_precision));
           if (place == Epsilon::inside_root && variance == Variance::biased) {
             const double p = mean(g * full.y).item(), r = var(full.y).item();
             CHECK(full.variance == Approx((var(g).item() - p * p * (2 - r)) / (s * s))
-                                       .epsilon(precision)
-                                       .margin(precision));
+                                       .epsilon(same_precision)
+                                       .margin(same_precision));
             CHECK(dot(full.b, x - mean(x)) ==
-                  Approx(static_cast<double>(length) * p * (1 - r)).margin(10 * precision));
+                  Approx(static_cast<double>(length) * p * (1 - r)).margin(10 * same_precision));
           }
         }
 }
@@ -113,25 +114,26 @@ TEST_CASE("the gradient of a weight has no radial part unless statistics are det
   const Tensor a = matmul(x, w), y = layer_norm(a, {.epsilon = 0});
   const double means = sum(9.0 * mean(g, -1) * mean(a, -1) / stddev(a, -1)).item();
   const double scales = dot(g, y);
-  CHECK(radial(false, false) == Approx(0).margin(10 * precision));
-  CHECK(radial(true, false) == Approx(means).epsilon(precision));
-  CHECK(radial(false, true) == Approx(scales).epsilon(precision));
-  CHECK(radial(true, true) == Approx(means + scales).epsilon(precision));
+  CHECK(radial(false, false) == Approx(0).margin(10 * same_precision));
+  CHECK(radial(true, false) == Approx(means).epsilon(same_precision));
+  CHECK(radial(false, true) == Approx(scales).epsilon(same_precision));
+  CHECK(radial(true, true) == Approx(means + scales).epsilon(same_precision));
 }
 
 TEST_CASE("layer normalization with a smoothing term", "[norm]") {
   Random random(6);
   const Tensor a = random.normal({8}, 1, 2), q = random.normal({8});
   const Tensor s(0.7);
-  const Function f = [](const auto& in) { return normalize(in[0], both(rows), {}, in[1]); };
+  const Function f = [](const auto& in) { return normalize(in[0], both(per_row), {}, in[1]); };
   const std::vector<Tensor> gradients = vjp(f, {a, s}, q);
   const Tensor centered = a - mean(a);
   const double sigma = std::sqrt(var(a).item() + 0.49);
   CHECK(gradients[1].item() ==
-        Approx(-0.7 / (sigma * sigma * sigma) * dot(q, centered)).epsilon(precision));
-  CHECK(dot(a, gradients[0]) + 0.7 * gradients[1].item() == Approx(0).margin(precision));  // Euler
+        Approx(-0.7 / (sigma * sigma * sigma) * dot(q, centered)).epsilon(same_precision));
+  CHECK(dot(a, gradients[0]) + 0.7 * gradients[1].item() ==
+        Approx(0).margin(same_precision));  // Euler
   CHECK(dot(gradients[0], centered) ==
-        Approx(dot(q, centered / sigma) * 0.49 / (sigma * sigma)).epsilon(precision));
+        Approx(dot(q, centered / sigma) * 0.49 / (sigma * sigma)).epsilon(same_precision));
   // The diagonal of the Jacobian: the printed formula has nothing else.
   const Tensor y = centered / sigma;
   for (Index i = 0; i < 3; ++i) {
@@ -139,7 +141,7 @@ TEST_CASE("layer normalization with a smoothing term", "[norm]") {
     unit.mutable_data()[i] = 1;
     const double found = vjp(f, {a, s}, unit)[0].data()[i];
     CHECK(found ==
-          Approx((1 - 1.0 / 8 - y.data()[i] * y.data()[i] / 8) / sigma).epsilon(precision));
+          Approx((1 - 1.0 / 8 - y.data()[i] * y.data()[i] / 8) / sigma).epsilon(same_precision));
   }
   // Linear for a large term, layer_norm for a small one.
   CHECK(relative_error(1e3 * f({a, Tensor(1e3)}), centered) < 1e-4);
@@ -152,15 +154,15 @@ TEST_CASE("gradients of RMS and batch normalization", "[norm]") {
   const F rms = [](const Tensor& in) { return rms_norm(in, {.epsilon = 0}); };
   const Tensor b = gradient(rms, x, g), y = rms(x);
   const Tensor root = sqrt(mean(square(x), -1, Keep::yes));
-  CHECK(relative_error(b, (g - y * mean(g * y, -1, Keep::yes)) / root) < precision);
-  CHECK(norm(sum(x * b, -1)).item() < 10 * precision);
+  CHECK(relative_error(b, (g - y * mean(g * y, -1, Keep::yes)) / root) < same_precision);
+  CHECK(norm(sum(x * b, -1)).item() < 10 * same_precision);
   CHECK(relative_error(mean(square(b), -1), (mean(square(g), -1) - square(mean(g * y, -1))) /
-                                                square(reshape(root, {5}))) < precision);
+                                                square(reshape(root, {5}))) < same_precision);
   check_same([](const Tensor& in) { return rms_norm(in - mean(in, -1, Keep::yes)); },
              [](const Tensor& in) { return layer_norm(in, {.epsilon = 1e-6}); }, x);
 
   const F batch = [](const Tensor& in) { return normalize(in, both({.axes = {0}})); };
-  CHECK(norm(sum(gradient(batch, x, g), 0)).item() < 10 * precision);
+  CHECK(norm(sum(gradient(batch, x, g), 0)).item() < 10 * same_precision);
   check_same(
       batch, [](const Tensor& in) { return transpose(layer_norm(transpose(in))); }, x);
 }
@@ -172,15 +174,16 @@ TEST_CASE("AdaNorm", "[norm]") {
   const AdaOptions plain{.factor = 1.5, .slope = 0.2},
       attached{.factor = 1.5, .slope = 0.2, .detach_factor = false};
   const Tensor y = layer_norm(x, sharp), phi = 1.5 * (1 - 0.2 * y);
-  CHECK(relative_error(mean(phi, -1), full({4}, 1.5)) < precision);
-  CHECK(relative_error(mean(ada_scale(y, plain), -1), full({4}, -1.5 * 0.2)) < precision);
+  CHECK(relative_error(mean(phi, -1), full({4}, 1.5)) < same_precision);
+  CHECK(relative_error(mean(ada_scale(y, plain), -1), full({4}, -1.5 * 0.2)) < same_precision);
   const F layer = [&](const Tensor& in) { return layer_norm(in, sharp); };
   const auto through = [&](const AdaOptions& o) {
     return gradient([&](const Tensor& in) { return ada_scale(layer(in), o); }, x, g);
   };
-  CHECK(relative_error(through(plain), gradient(layer, x, phi * g)) < precision);
-  CHECK(relative_error(through(attached), gradient(layer, x, 1.5 * (1 - 0.4 * y) * g)) < precision);
-  CHECK(norm(mean(through(plain), -1)).item() < precision);
+  CHECK(relative_error(through(plain), gradient(layer, x, phi * g)) < same_precision);
+  CHECK(relative_error(through(attached), gradient(layer, x, 1.5 * (1 - 0.4 * y) * g)) <
+        same_precision);
+  CHECK(norm(mean(through(plain), -1)).item() < same_precision);
   check_same([&](const Tensor& in) { return ada_scale(layer(in), {.factor = 1, .slope = 0}); },
              layer, x);
 }
@@ -193,7 +196,7 @@ TEST_CASE("the rows of a matrix do not feel each other", "[norm]") {
     const Tensor gain = random.normal({shape[1]}), bias = random.normal({shape[1]});
     const std::vector<F> functions{
         [](const Tensor& in) { return layer_norm(in); },
-        [&](const Tensor& in) { return affine_norm(in, both(rows), gain, bias); }};
+        [&](const Tensor& in) { return affine_norm(in, both(per_row), gain, bias); }};
     for (std::size_t i = 0; i < functions.size(); ++i) {
       const Tensor y = functions[i](x), dx = gradient(functions[i], x, g);
       for (Index r = 0; r < shape[0]; ++r) {
@@ -216,7 +219,7 @@ TEST_CASE("a constant row has gradient 0 with epsilon outside the root", "[norm]
       return layer_norm(in, {.epsilon = 0.5, .place = Epsilon::outside_root});
     };
     CHECK(norm(f(x)).item() == 0);
-    CHECK(relative_error(gradient(f, x, g), (g - mean(g, -1, Keep::yes)) / 0.5) < precision);
+    CHECK(relative_error(gradient(f, x, g), (g - mean(g, -1, Keep::yes)) / 0.5) < same_precision);
   }
 }
 
@@ -227,10 +230,10 @@ TEST_CASE("a weight of zeros stays 0 and keeps the net alive", "[norm]") {
     std::optional<Tape> tape;
     if (recorded) tape.emplace();
     const auto f = [](const std::vector<Tensor>& in) { return weight_norm(in[0], in[1], 0); };
-    CHECK(relative_error(f({v, gain}), Tensor({2, 2}, {0, 3, 0, 4})) < precision);
+    CHECK(relative_error(f({v, gain}), Tensor({2, 2}, {0, 3, 0, 4})) < same_precision);
     const std::vector<Tensor> found = vjp(f, {v, gain}, g);
-    CHECK(relative_error(found[0], Tensor({2, 2}, {2, 0.64, -6, -0.48})) < precision);
-    CHECK(relative_error(found[1], Tensor({1, 2}, {0, 0.6})) < precision);
+    CHECK(relative_error(found[0], Tensor({2, 2}, {2, 0.64, -6, -0.48})) < same_precision);
+    CHECK(relative_error(found[1], Tensor({1, 2}, {0, 0.6})) < same_precision);
   }
 }
 

@@ -17,7 +17,7 @@ using namespace tapegrad::testing;
 
 namespace {
 
-const NormField rows{.axes = {-1}};
+const NormField along_rows{.axes = {-1}};
 
 }  // namespace
 
@@ -110,7 +110,7 @@ TEST_CASE("normalization refuses what it cannot do", "[norm]") {
   CHECK_THROWS_AS(
       normalize(x, both({.window = {1}, .radius = 1}), {.variance = Variance::unbiased}),
       ArgumentError);
-  CHECK_THROWS_AS(normalize(x, both(rows), {.place = Epsilon::outside_root}, Tensor(1.0)),
+  CHECK_THROWS_AS(normalize(x, both(along_rows), {.place = Epsilon::outside_root}, Tensor(1.0)),
                   ArgumentError);
   CHECK_THROWS_AS(layer_norm(Tensor(1.0)), ShapeError);
 }
@@ -136,7 +136,8 @@ TEST_CASE("columns are normalized as rows are", "[norm]") {
                    [&](const Tensor& in) {
                      const Tensor matrix = reshape(in, {-1, shape[-1]});
                      return reshape(
-                         transpose(normalize(transpose(matrix), over(rows), variants[i])), shape);
+                         transpose(normalize(transpose(matrix), over(along_rows), variants[i])),
+                         shape);
                    },
                    x);
       }

@@ -8,6 +8,7 @@
 
 #include "support/golden.h"
 #include "support/restore_threads.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/machine/parallel.h"
@@ -20,21 +21,6 @@
 using namespace tapegrad;
 using namespace tapegrad::testing;
 using Catch::Contains;
-
-namespace {
-
-constexpr real infinity = std::numeric_limits<real>::infinity();
-const real nan_value = std::numeric_limits<real>::quiet_NaN();
-
-bool is(const Tensor& x, const std::vector<real>& expected) {
-  return std::equal(expected.begin(), expected.end(), x.values().begin(), x.values().end());
-}
-
-bool is(const Indices& x, const std::vector<Index>& expected) {
-  return std::equal(expected.begin(), expected.end(), x.values().begin(), x.values().end());
-}
-
-}  // namespace
 
 TEST_CASE("running sums", "[ops]") {
   CHECK(is(cumsum(Tensor({2, 2}, {1, 2, 3, 4}), 0), {1, 2, 4, 6}));
@@ -49,7 +35,7 @@ TEST_CASE("running sums", "[ops]") {
 }
 
 TEST_CASE("sorting is stable and NaN is greatest", "[ops]") {
-  const Tensor x({6}, {2, nan_value, 1, 2, infinity, 1});
+  const Tensor x({6}, {2, no_number, 1, 2, infinity, 1});
   const Sorted up = sort(x), down = sort(x, 0, true), best = top_k(x, 4);
   CHECK(is(up.indices, {2, 5, 0, 3, 4, 1}));
   CHECK(is(down.indices, {1, 4, 0, 3, 2, 5}));
@@ -110,7 +96,7 @@ TEST_CASE("running products", "[ops]") {
 }
 
 TEST_CASE("argsort is the positions of sort", "[ops]") {
-  const Tensor x({2, 3}, {3, nan_value, 1, 1, 1, 0});
+  const Tensor x({2, 3}, {3, no_number, 1, 1, 1, 0});
   for (const bool descending : {false, true})
     for (const int axis : {0, 1}) {
       const auto expected = sort(x, axis, descending).indices.values();

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/layers/dropout.h"
@@ -13,11 +14,10 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
-
-using Tensors = std::vector<Tensor>;
 
 // A stack of recomputed blocks or plain ones, and an input for it.
 struct Blocks {

@@ -200,16 +200,16 @@ TEST_CASE("running statistics move once when their layer is recomputed", "[tape]
 namespace {
 
 const Indices tokens({2, 6}, {1, 4, 2, 0, 3, 3, 2, 2, 1, 0, 4, 1});
-const Indices lengths({2}, {6, 4});
+const Indices two_lengths({2}, {6, 4});
 
 // Value, gradients and what the tape keeps of a model that `make` makes and `loss_of` uses.
-struct Run {
+struct RecurrentRun {
   std::vector<Tensor> results;
   std::size_t kept;
 };
 
 template <class Make, class LossOf>
-Run run_model(const TransformerOptions& stack, const Make& make, const LossOf& loss_of) {
+RecurrentRun run_model(const TransformerOptions& stack, const Make& make, const LossOf& loss_of) {
   Random random(11);
   const auto net = make(random, stack);
   const Tape tape;
@@ -227,9 +227,9 @@ void check_model(const Make& make, const LossOf& loss_of) {
     for (const double dropout : {0.0, 0.3}) {
       TransformerOptions stack{.layers = 5, .heads = 2, .channels = 8, .placement = placement};
       stack.dropout = dropout;
-      const Run plain = run_model(stack, make, loss_of);
+      const RecurrentRun plain = run_model(stack, make, loss_of);
       stack.recompute = true;
-      const Run again = run_model(stack, make, loss_of);
+      const RecurrentRun again = run_model(stack, make, loss_of);
       CHECK(same_bits(again.results, plain.results));
       CHECK(again.kept * 2 < plain.kept);
     }
@@ -254,7 +254,7 @@ TEST_CASE("models with recomputed blocks: the same bits from a smaller tape", "[
           return TransformerClassifier(5, 2, random, {.stack = stack, .length = 6});
         },
         [](const TransformerClassifier& net, Random& random) {
-          return cross_entropy(net(tokens, lengths, training(random)), Indices({2}, {0, 1}));
+          return cross_entropy(net(tokens, two_lengths, training(random)), Indices({2}, {0, 1}));
         });
   }
   SECTION("Translator, whose decoder's blocks all see the encoder's last") {
@@ -263,7 +263,7 @@ TEST_CASE("models with recomputed blocks: the same bits from a smaller tape", "[
           return Translator(5, random, {.stack = stack, .length = 6});
         },
         [](const Translator& net, Random& random) {
-          return cross_entropy(net(tokens, lengths, tokens, training(random)), tokens);
+          return cross_entropy(net(tokens, two_lengths, tokens, training(random)), tokens);
         });
   }
   SECTION("TransformerXl, from segment to segment") {

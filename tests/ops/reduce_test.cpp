@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
@@ -19,11 +20,12 @@
 #include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
+constexpr double reduce_precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
 
 }  // namespace
 
@@ -67,10 +69,9 @@ TEST_CASE("the deviation of equal elements has gradient 0", "[ops]") {
     const Tensor second = grad(sum(square(g)), x);
     for (const real each : second.values()) CHECK(std::isfinite(each));
   }
-  const real nan = std::numeric_limits<real>::quiet_NaN();
-  CHECK(std::isnan(stddev(Tensor({2}, {nan, 1})).item()));
+  CHECK(std::isnan(stddev(Tensor({2}, {no_number, 1})).item()));
   CHECK(std::isnan(
-      normalize(Tensor({2}, {nan, 1}), both({.axes = {-1}}), {.place = Epsilon::outside_root})
+      normalize(Tensor({2}, {no_number, 1}), both({.axes = {-1}}), {.place = Epsilon::outside_root})
           .values()[1]));
 }
 
@@ -80,7 +81,7 @@ TEST_CASE("norms and deviations are right where squares overflow or vanish", "[o
       sizeof(real) == 8 ? list{1e-310, 1e-200, 1.0, 1e200} : list{1e-39, 1e-25, 1e-23, 1.0, 1e20};
   const auto check = [](const Tensor& found, const list& expected, double unit) {
     for (std::size_t i = 0; i < expected.size(); ++i)
-      CHECK(found.values()[i] / unit == Approx(expected[i]).margin(precision).epsilon(1e-5));
+      CHECK(found.values()[i] / unit == Approx(expected[i]).margin(reduce_precision).epsilon(1e-5));
   };
   for (const double s : scales) {
     INFO(s);
@@ -103,10 +104,9 @@ TEST_CASE("norms and deviations are right where squares overflow or vanish", "[o
     check(hvp(length, x, one_way), {0.128, -0.096}, 1);
     check(jvp([](const std::vector<Tensor>& in) { return norm(in[0]); }, {x}, {one_way}), {0.6}, s);
   }
-  const real infinity = std::numeric_limits<real>::infinity();
   CHECK(norm(Tensor({2}, {infinity, 1})).item() == infinity);
   CHECK(norm(full({2}, std::numeric_limits<real>::max())).item() == infinity);
-  CHECK(std::isnan(norm(Tensor({2}, {std::numeric_limits<real>::quiet_NaN(), infinity})).item()));
+  CHECK(std::isnan(norm(Tensor({2}, {no_number, infinity})).item()));
 }
 
 TEST_CASE("products of many factors keep their digits", "[ops]") {
@@ -142,11 +142,11 @@ TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
     for (const double value : far.values()) mean += value / 100000;
     for (const double value : far.values()) moment += (value - mean) * (value - mean) / 100000;
     INFO(offset);
-    CHECK(std::abs(var(far).item() / moment - 1) < 10 * precision);
+    CHECK(std::abs(var(far).item() / moment - 1) < 10 * reduce_precision);
     // A column is summed row by row.
-    CHECK(std::abs(var(reshape(far, {100000, 1}), 0).item() / moment - 1) < 10 * precision);
+    CHECK(std::abs(var(reshape(far, {100000, 1}), 0).item() / moment - 1) < 10 * reduce_precision);
     const Tensor twice = concat({reshape(far, {100000, 1}), reshape(far, {100000, 1})}, 1);
-    CHECK(std::abs(var(twice, 0).values()[1] / moment - 1) < 10 * precision);
+    CHECK(std::abs(var(twice, 0).values()[1] / moment - 1) < 10 * reduce_precision);
   }
 }
 
@@ -161,14 +161,13 @@ TEST_CASE("products of any number of elements", "[ops]") {
   CHECK(prod(zeros({2, 0}), 0).shape() == Shape{0});
   CHECK(prod(full({7}, 2)).item() == 128);
   CHECK(to_string(prod(reshape(x, {1, 2, 3}), {0, 2})) == "(2) [6, 120]");
-  CHECK(std::isnan(prod(Tensor({2}, {0, std::numeric_limits<real>::quiet_NaN()})).item()));
+  CHECK(std::isnan(prod(Tensor({2}, {0, no_number})).item()));
   CHECK_THROWS_AS(prod(x, 2), ShapeError);
 }
 
 TEST_CASE("the least element is found, or a NaN", "[ops]") {
-  const real nan = std::numeric_limits<real>::quiet_NaN();
   CHECK(argmin(Tensor({4}, {2, 1, 1, 3})).values()[0] == 1);
-  CHECK(argmin(Tensor({4}, {2, 1, nan, -3})).values()[0] == 2);
+  CHECK(argmin(Tensor({4}, {2, 1, no_number, -3})).values()[0] == 2);
   const Indices rows = argmin(Tensor({2, 2}, {1, 4, 3, 2}), 0);
   CHECK((rows.values()[0] == 0 && rows.values()[1] == 1));
   CHECK_THROWS_WITH(argmin(zeros({2, 0})), Catch::StartsWith("argmin: axis"));
@@ -178,7 +177,6 @@ TEST_CASE("the least element is found, or a NaN", "[ops]") {
 }
 
 TEST_CASE("reductions of nothing have the answers of NumPy and PyTorch", "[ops]") {
-  const double infinity = std::numeric_limits<double>::infinity();
   for (const Shape& shape : {Shape{0}, Shape{0, 2}, Shape{2, 0, 3}}) {
     const Tape tape;
     const Tensor x = watch(zeros(shape));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
@@ -31,16 +32,8 @@
 #include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
-
-namespace {
-
-double distance(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  return a.size() == 0 ? 0 : max(abs(a - b)).item();
-}
-
-}  // namespace
 
 TEST_CASE("what takes (..., H) takes a vector as its only row", "[ops]") {
   Random random(1);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "ops/check_same.h"
+#include "support/values.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
@@ -16,20 +18,11 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 
 namespace {
 
-constexpr real infinity = std::numeric_limits<real>::infinity();
-constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
-
-double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
-
-// Value and gradient of f at x.
-std::vector<Tensor> both_of(const Function& f, const Tensor& x) {
-  const Tape tape;
-  const Tensor leaf = watch(x), y = f({leaf});
-  return {detach(y), grad(sum(y * cos(arange(y.size()).view(y.shape()))), leaf)};
-}
+constexpr double softmax_precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
 
 }  // namespace
 
@@ -64,7 +57,7 @@ TEST_CASE("probabilities do not feel a common offset of their logits", "[ops]") 
         const Composite choice(readable);
         const std::vector<Tensor> near = both_of(functions[i], logits),
                                   far = both_of(functions[i], logits + offset);
-        CHECK(distance(near[0], far[0]) < precision);
-        CHECK(distance(near[1], far[1]) < precision);
+        CHECK(distance(near[0], far[0]) < softmax_precision);
+        CHECK(distance(near[1], far[1]) < softmax_precision);
       }
 }

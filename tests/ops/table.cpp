@@ -18,8 +18,6 @@
 namespace tapegrad::testing {
 namespace {
 
-using In = const std::vector<Tensor>&;
-
 Function of(Tensor (*f)(const Tensor&, Place)) {
   return [f](In x) { return f(x[0], Place::here()); };
 }
@@ -37,12 +35,12 @@ const NormOptions outside_unbiased{
 
 // All that a recurrent operation returns, as rows.
 Tensor everything(const RecurrentResult& result) {
-  std::vector<Tensor> rows{result.outputs, stack({result.last.h})};
-  if (result.last.c.defined()) rows.push_back(stack({result.last.c}));
-  return concat(rows);
+  std::vector<Tensor> operation_rows{result.outputs, stack({result.last.h})};
+  if (result.last.c.defined()) operation_rows.push_back(stack({result.last.c}));
+  return concat(operation_rows);
 }
 
-std::vector<Row> rows() {
+std::vector<Row> operation_rows() {
   return {
       {"add", "a + b", "any_(2, 1, 3), any_(4, 1)", of(add)},
       {"sub", "a - b", "any_(3), any_(2, 3)", of(sub)},
@@ -408,7 +406,7 @@ std::vector<Row> rows() {
 
 const std::vector<Row>& table() {
   static const std::vector<Row> all = [] {
-    std::vector<Row> joined = rows();
+    std::vector<Row> joined = operation_rows();
     for (Row& row : indexing_rows()) joined.push_back(std::move(row));
     for (Row& row : windows_rows()) joined.push_back(std::move(row));
     for (Row& row : loss_rows()) joined.push_back(std::move(row));

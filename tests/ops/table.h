@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "support/golden.h"
+#include "support/values.h"
 #include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/grad.h"
 

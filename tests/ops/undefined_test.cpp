@@ -33,7 +33,7 @@ namespace {
 
 // The message with which a call refuses an undefined input; "" if it does not.
 template <class F>
-std::string refusal(const F& call) {
+std::string refusal_of(const F& call) {
   try {
     call();
   } catch (const ShapeError& error) {
@@ -56,7 +56,7 @@ TEST_CASE("every operation refuses undefined tensors by name", "[ops]") {
       INFO(row.name << ", input " << i);
       for (const bool readable : {false, true}) {
         const Composite choice(readable);
-        const std::string message = refusal([&] { row.f(with_one_missing); });
+        const std::string message = refusal_of([&] { row.f(with_one_missing); });
         CHECK_THAT(message, Catch::Contains("undefined"));
         CHECK_THAT(message, Catch::Contains("table.cpp:"));
       }
@@ -179,17 +179,17 @@ TEST_CASE("a refusal of an undefined tensor names the operation and the line tha
   };
   for (const Call& each : calls) {
     INFO(each.operation);
-    CHECK_THAT(refusal(each.call),
+    CHECK_THAT(refusal_of(each.call),
                Catch::StartsWith(each.operation + ":") || Catch::StartsWith(each.operation + " "));
-    CHECK_THAT(refusal(each.call), Catch::Contains("undefined"));
-    CHECK_THAT(refusal(each.call), Catch::Contains(" [undefined_test.cpp:"));
+    CHECK_THAT(refusal_of(each.call), Catch::Contains("undefined"));
+    CHECK_THAT(refusal_of(each.call), Catch::Contains(" [undefined_test.cpp:"));
   }
 }
 
 TEST_CASE("what is no operation refuses undefined tensors as well", "[ops]") {
-  CHECK_THAT(refusal([] { undefined.view({}); }), Catch::StartsWith("view:"));
-  CHECK_THAT(refusal([] { range(undefined); }), Catch::StartsWith("range:"));
-  CHECK_THAT(refusal([] { Parameter(ones({2})).set(undefined); }),
+  CHECK_THAT(refusal_of([] { undefined.view({}); }), Catch::StartsWith("view:"));
+  CHECK_THAT(refusal_of([] { range(undefined); }), Catch::StartsWith("range:"));
+  CHECK_THAT(refusal_of([] { Parameter(ones({2})).set(undefined); }),
              Catch::StartsWith("parameter: set:"));
 }
 
@@ -197,8 +197,8 @@ TEST_CASE("a parameter that its layer does not have is refused where it is used"
   Random random(1);
   const Linear layer(2, 3, random, {.bias = false});
   const Tape tape;
-  CHECK_THAT(refusal([&] { layer.bias * 2.0; }), Catch::StartsWith("mul: input 0 is undefined"));
-  CHECK_THAT(refusal([&] { sum(Tensor(layer.bias)); }), Catch::StartsWith("sum: input 0"));
+  CHECK_THAT(refusal_of([&] { layer.bias * 2.0; }), Catch::StartsWith("mul: input 0 is undefined"));
+  CHECK_THAT(refusal_of([&] { sum(Tensor(layer.bias)); }), Catch::StartsWith("sum: input 0"));
   CHECK(tape.size() == 0);
 }
 
@@ -208,16 +208,16 @@ TEST_CASE("layers refuse undefined inputs", "[ops]") {
     CHECK_THAT(message, Catch::Contains("undefined"));
     CHECK_THAT(message, Catch::Contains(" [undefined_test.cpp:"));
   };
-  check(refusal([&] { Linear(2, 3, random)(undefined); }));
-  check(refusal([&] { Conv2d(2, 3, 3, random)(undefined); }));
-  check(refusal([&] { Flatten()(undefined); }));
-  check(refusal([&] { Dropout()(undefined); }));
-  check(refusal([&] { Sequential()(undefined); }));
-  CHECK_THAT(refusal([&] { RowNormalization()(undefined); }), Catch::Contains("undefined"));
-  check(refusal([&] { Embedding(2, 3, random)(no_indices); }));
-  check(refusal([&] { Recurrent(Cell::gru, 2, 3, random)(undefined); }));
+  check(refusal_of([&] { Linear(2, 3, random)(undefined); }));
+  check(refusal_of([&] { Conv2d(2, 3, 3, random)(undefined); }));
+  check(refusal_of([&] { Flatten()(undefined); }));
+  check(refusal_of([&] { Dropout()(undefined); }));
+  check(refusal_of([&] { Sequential()(undefined); }));
+  CHECK_THAT(refusal_of([&] { RowNormalization()(undefined); }), Catch::Contains("undefined"));
+  check(refusal_of([&] { Embedding(2, 3, random)(no_indices); }));
+  check(refusal_of([&] { Recurrent(Cell::gru, 2, 3, random)(undefined); }));
   for (const std::string& name : norm_names())
-    check(refusal([&] { Norm(name, 4, Channels::second)(undefined); }));
+    check(refusal_of([&] { Norm(name, 4, Channels::second)(undefined); }));
 }
 
 TEST_CASE("functions and layers that are empty are refused", "[ops]") {

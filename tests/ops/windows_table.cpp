@@ -5,8 +5,6 @@
 namespace tapegrad::testing {
 namespace {
 
-using In = const std::vector<Tensor>&;
-
 Function of(Tensor (*pool)(const Tensor&, PoolOptions, Place), const PoolOptions& options) {
   return [=](In x) { return pool(x[0], options, Place::here()); };
 }

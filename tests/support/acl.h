@@ -26,12 +26,12 @@ inline bool give_access(const std::filesystem::path& path, std::uint32_t user,
     std::uint16_t kind, permissions;
     std::uint32_t who;
   };
-  constexpr std::uint32_t version = 2, nobody = 0xffffffff;
-  const Entry entries[] = {{0x01, 6, nobody},  // owner
+  constexpr std::uint32_t version = 2, no_user = 0xffffffff;
+  const Entry entries[] = {{0x01, 6, no_user},  // owner
                            {0x02, 6, user},
-                           {0x04, 4, nobody},   // group
-                           {0x10, 6, nobody},   // mask
-                           {0x20, 0, nobody}};  // others
+                           {0x04, 4, no_user},   // group
+                           {0x10, 6, no_user},   // mask
+                           {0x20, 0, no_user}};  // others
   char acl[sizeof version + sizeof entries];
   std::memcpy(acl, &version, sizeof version);
   std::memcpy(acl + sizeof version, entries, sizeof entries);

@@ -18,6 +18,8 @@
 
 namespace tapegrad::testing {
 
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
 using Bytes = std::vector<std::byte>;
 
 inline Bytes bytes_of(std::initializer_list<int> values) {
@@ -68,7 +70,7 @@ inline Bytes gzipped(const Bytes& bytes) {
 inline void write_repeated(const std::filesystem::path& path, const std::string& part,
                            std::size_t bytes) {
   std::string text;
-  while (text.size() < std::size_t{1} << 20) text += part;
+  while (text.size() < mebibyte) text += part;
   const auto all = std::as_bytes(std::span(text));
   const Bytes packed = gzipped({all.begin(), all.end()});
   Bytes file;

@@ -2,16 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "support/values.h"
 #include "tapegrad/core/random.h"
 
 namespace tapegrad::testing {
-
-constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A call with an option, and the message that refuses it; "" if it is legal.
 struct OptionRow {

@@ -67,11 +67,10 @@ TEST_CASE("RT is split as in the paper, and no sentence is in two parts") {
 
 // Some 10 KB as they are stored.
 TEST_CASE("few bytes of labelled sentences do not fill the memory", "[memory]") {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20;
   const testing::Scratch folder;
-  testing::write_repeated(folder / "TREC.test.all.gz", "0 a\n", mebibyte);
+  testing::write_repeated(folder / "TREC.test.all.gz", "0 a\n", testing::mebibyte);
   const testing::PeakMemory peak;
-  for (const std::size_t size : {4 * mebibyte, 8 * mebibyte}) {
+  for (const std::size_t size : {4 * testing::mebibyte, 8 * testing::mebibyte}) {
     testing::write_repeated(folder / "TREC.train.all.gz", "0 a\n", size);
     try {
       const auto sets = std::make_shared<SentenceSets>(read_sentence_sets("trec", folder.path, 64));
@@ -81,7 +80,7 @@ TEST_CASE("few bytes of labelled sentences do not fill the memory", "[memory]") 
       CHECK_THAT(error.what(), testing::too_much_of(folder / "TREC.train.all.gz"));
     }
   }
-  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * mebibyte);
+  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * testing::mebibyte);
 }
 
 TEST_CASE("accuracy is the mean of the answers") {

@@ -141,11 +141,10 @@ TEST_CASE("a batch has lines side by side, and 0 behind their ends", "[data]") {
 
 // These would take 20 times as much as they unpack to.
 TEST_CASE("a small file of drawings does not become a large one in memory", "[files][memory]") {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20;
   const testing::Scratch folder;
   const auto path = folder / "bomb.gz";
-  testing::write_repeated(path, "0,0,0\n", 30 * mebibyte);
+  testing::write_repeated(path, "0,0,0\n", 30 * testing::mebibyte);
   const testing::PeakMemory peak;
   CHECK_THROWS_WITH(read_strokes(path), testing::too_much_of(path));
-  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * mebibyte);
+  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * testing::mebibyte);
 }

@@ -6,8 +6,6 @@
 namespace tapegrad::testing {
 namespace {
 
-using In = const std::vector<Tensor>&;
-
 const GlimpseSizes glimpse_sizes{.filters = 3, .height = 5, .width = 4};
 
 // All five numbers of a window: (5, B).

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "support/restore_threads.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
@@ -23,13 +24,6 @@ using namespace tapegrad;
 using namespace tapegrad::testing;
 
 namespace {
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() &&
-         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(real)) == 0;
-}
-
-using In = const std::vector<Tensor>&;
 
 Tensor product(In x) { return matmul(x[0], x[1]); }
 

@@ -2,14 +2,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/files.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
-
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 // What a reader may build from a file.
 Allowance allowance(std::size_t size, std::size_t stored) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 
 #include "support/golden.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/compare.h"
@@ -21,7 +21,7 @@ using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
-constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
+constexpr double attention_precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
 }  // namespace
 
 TEST_CASE("relative scores are those of each pair's distance", "[attention]") {
@@ -40,8 +40,9 @@ TEST_CASE("rotary positions keep lengths and see distances only", "[attention]")
   const auto score = [&](Index m, Index n) {
     return sum(rotary(q, 2, m) * rotary(k, 2, n)).item();
   };
-  CHECK(norm(rotary(q, 2, 77)).item() == Approx(norm(q).item()).epsilon(precision));
-  CHECK(score(9, 4) == Approx(score(105, 100)).epsilon(precision).margin(precision));
+  CHECK(norm(rotary(q, 2, 77)).item() == Approx(norm(q).item()).epsilon(attention_precision));
+  CHECK(score(9, 4) ==
+        Approx(score(105, 100)).epsilon(attention_precision).margin(attention_precision));
   CHECK(std::abs(score(9, 4) - score(9, 5)) > 1e-3);
   CHECK_THROWS_WITH(rotary(zeros({1, 1, 6}), 2), Contains("even"));
 }
@@ -71,7 +72,7 @@ TEST_CASE("a NaN in a query or its gradient does not reach keys that it may not 
   const Tensor seed = random.normal(shape);
   const auto with_nan = [&](const Tensor& x) {
     Tensor copy(shape, x.values());
-    copy.mutable_data()[spoilt * 4] = std::numeric_limits<real>::quiet_NaN();
+    copy.mutable_data()[spoilt * 4] = no_number;
     return copy;
   };
   const auto gradients = [&](const Tensor& queries, const Tensor& g) {
@@ -170,7 +171,7 @@ TEST_CASE("attention over many keys goes through them in blocks", "[attention]")
   const Tensor value = agrees({.heads = 2, .mask = mask}, q);
   CHECK(norm(slice(value, 1, 5, 6)).item() == 0);
 
-  k.mutable_data()[7 * 6] = std::numeric_limits<real>::quiet_NaN();  // of the first head
+  k.mutable_data()[7 * 6] = no_number;  // of the first head
   const Tensor y = attention(q, k, v, {.heads = 2});
   CHECK(std::isnan(y.data()[0]));
   CHECK(std::isfinite(y.data()[5]));
@@ -210,12 +211,6 @@ TEST_CASE("attention refuses what does not fit", "[attention]") {
   CHECK(norm(attention(v, none, none)).item() == 0);
 }
 
-namespace {
-
-double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
-
-}  // namespace
-
 TEST_CASE("attention does not depend on a common offset of its scores", "[ops]") {
   constexpr double tolerance = sizeof(real) == 8 ? 1e-12 : 2e-6;
   Random random(2);
@@ -240,7 +235,6 @@ TEST_CASE("attention does not depend on a common offset of its scores", "[ops]")
 }
 
 TEST_CASE("a query whose bias is -inf for every key gets 0 on every path", "[ops]") {
-  const double infinity = std::numeric_limits<double>::infinity();
   Random random(8);
   const Tensor q = random.normal({1, 2, 4}), k = random.normal({1, 3, 4});
   const Tensor hidden = where(Tensor({2, 3}, {1, 1, 1, 0, 1, 0}), -infinity, 0.0);
@@ -273,7 +267,6 @@ TEST_CASE("a query whose bias is -inf for every key gets 0 on every path", "[ops
 }
 
 TEST_CASE("a NaN in the values of a hidden key reaches the result, as 0 times NaN", "[attention]") {
-  const real infinity = std::numeric_limits<real>::infinity();
   Random random(9);
   const Tensor q = random.normal({1, 2, 4}), k = random.normal({1, 3, 4});
   Tensor v = random.normal({1, 3, 4});
@@ -291,7 +284,6 @@ TEST_CASE("a NaN in the values of a hidden key reaches the result, as 0 times Na
 }
 
 TEST_CASE("a NaN in a hidden key does not reach the result", "[attention]") {
-  const real infinity = std::numeric_limits<real>::infinity();
   Random random(10);
   const Tensor q = random.normal({1, 2, 4}), v = random.normal({1, 3, 4});
   Tensor k = random.normal({1, 3, 4});

@@ -8,6 +8,7 @@
 
 #include "support/golden.h"
 #include "support/restore_threads.h"
+#include "support/values.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
@@ -20,14 +21,6 @@
 using namespace tapegrad;
 using namespace tapegrad::testing;
 using Catch::Contains;
-
-namespace {
-
-bool is(const Tensor& x, const std::vector<real>& expected) {
-  return std::equal(expected.begin(), expected.end(), x.values().begin(), x.values().end());
-}
-
-}  // namespace
 
 TEST_CASE("convolutions refuse windows, groups and dilations that do not fit", "[ops]") {
   const Tensor image = zeros({1, 4, 5, 5}), weight = zeros({6, 2, 3, 3});

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "support/golden.h"
+#include "support/values.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/composite.h"
@@ -45,7 +45,6 @@ TEST_CASE("dropout keeps the mean and repeats for a seed", "[ops]") {
 }
 
 TEST_CASE("what is not a finite number is not dropped", "[ops]") {
-  const real infinity = std::numeric_limits<real>::infinity();
   const auto nans = [](const Tensor& y) {
     return std::ranges::count_if(y.values(), [](real value) { return std::isnan(value); });
   };

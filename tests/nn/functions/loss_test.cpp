@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/check_same.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
@@ -19,17 +21,12 @@
 #include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
 
-constexpr real infinity = std::numeric_limits<real>::infinity();
-const real nan_value = std::numeric_limits<real>::quiet_NaN();
-constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
-
-bool is(const Tensor& x, const std::vector<real>& expected) {
-  return std::equal(expected.begin(), expected.end(), x.values().begin(), x.values().end());
-}
+constexpr double loss_precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
 
 // The gradient of a scalar function, and that of its sum: first and second derivatives.
 struct Slopes {
@@ -42,13 +39,6 @@ Slopes slopes(const std::function<Tensor(const Tensor&)>& f, const Tensor& at) {
   return {detach(first), grad(sum(first + 0.0 * x), x)};  // on the tape even where constant
 }
 
-// Value and gradient of f at x.
-std::vector<Tensor> both_of(const Function& f, const Tensor& x) {
-  const Tape tape;
-  const Tensor leaf = watch(x), y = f({leaf});
-  return {detach(y), grad(sum(y * cos(arange(y.size()).view(y.shape()))), leaf)};
-}
-
 }  // namespace
 
 TEST_CASE("huber is smooth at 0 and keeps its slope at the bounds and beyond", "[ops]") {
@@ -58,7 +48,7 @@ TEST_CASE("huber is smooth at 0 and keeps its slope at the bounds and beyond", "
   CHECK(is(found.second, {1, 1, 1, 0, 0, 0}));
   CHECK(huber(Tensor(3.0), Tensor(0.0), {.delta = 2}).item() == 4);
   CHECK(huber(Tensor(infinity), Tensor(0.0)).item() == infinity);
-  CHECK(std::isnan(huber(Tensor(nan_value), Tensor(0.0)).item()));
+  CHECK(std::isnan(huber(Tensor(no_number), Tensor(0.0)).item()));
   CHECK_THROWS_WITH(huber(zeros({2}), zeros({3})),
                     Catch::StartsWith("huber: shapes differ: (2) and (3) ["));
   CHECK_THROWS_WITH(huber(zeros({2}), zeros({2}), {.delta = 0}),
@@ -101,8 +91,8 @@ TEST_CASE("equal logits are equally likely, however large", "[ops]") {
           both_of([](const auto& in) { return cross_entropy(in[0], Indices({1}, {3})); },
                   full({1, 10}, sign * size));
       INFO(sign * size);
-      CHECK(found[0].item() == Approx(std::log(10.0)).epsilon(precision));
-      CHECK(std::abs(sum(found[1]).item()) < precision);
+      CHECK(found[0].item() == Approx(std::log(10.0)).epsilon(loss_precision));
+      CHECK(std::abs(sum(found[1]).item()) < loss_precision);
     }
 }
 
@@ -128,12 +118,12 @@ TEST_CASE("what has no weight costs nothing, even where it is impossible", "[ops
                         const std::vector<double>& gradient) {
     const Tape tape;
     const Tensor leaf = watch(x), y = f({leaf});
-    CHECK(y.item() == Approx(value).margin(precision));
+    CHECK(y.item() == Approx(value).margin(loss_precision));
     for (const bool recorded : {true, false}) {
       const Tensor found = grad(y, leaf, {.record = recorded});
       INFO(to_string(found));
       for (std::size_t i = 0; i < gradient.size(); ++i)
-        CHECK(found.values()[i] == Approx(gradient[i]).margin(precision));
+        CHECK(found.values()[i] == Approx(gradient[i]).margin(loss_precision));
     }
   };
   const Tensor sure({2}, {-infinity, infinity}), target({2}, {0, 1});
@@ -187,7 +177,7 @@ TEST_CASE("targets that are no probabilities are found where wrong values are lo
            {target(1, 0), ""},
            {target(1, 1), ": the probabilities in a row of the targets sum to 2, not to 1"},
            {target(3, 0), ": a target lies outside [0, 1]: 3"},
-           {target(nan_value, 0), ": a target lies outside [0, 1]: nan"}}) {
+           {target(no_number, 0), ": a target lies outside [0, 1]: nan"}}) {
     const std::string entropy = message([&, p = p] { return cross_entropy(x, p); }),
                       divergence = message([&, p = p] { return kl_divergence(log_softmax(x), p); });
     CHECK(entropy.empty() == why.empty());

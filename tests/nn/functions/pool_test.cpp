@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "support/golden.h"
+#include "support/values.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
@@ -16,14 +16,6 @@
 using namespace tapegrad;
 using namespace tapegrad::testing;
 using Catch::Contains;
-
-namespace {
-
-bool is(const Tensor& x, const Shape& shape, const std::vector<real>& expected) {
-  return x.shape() == shape && std::equal(expected.begin(), expected.end(), x.data());
-}
-
-}  // namespace
 
 TEST_CASE("max pooling finds the first greatest element of every window", "[ops]") {
   Random random(3);
@@ -37,7 +29,7 @@ TEST_CASE("max pooling finds the first greatest element of every window", "[ops]
           Tensor x = random.uniform({2, 3, 11, width}, 0, 4);
           for (Index i = 0; i < x.size(); ++i) {
             real& value = x.mutable_data()[i];
-            value = value < 1 ? -std::numeric_limits<real>::infinity() : std::floor(value);
+            value = value < 1 ? -infinity : std::floor(value);
           }
           const Tape tape;
           const Tensor in = watch(x);
@@ -91,7 +83,6 @@ TEST_CASE("adaptive pools cover the whole image with windows of their own extent
   const Tape tape;
   const Tensor in = watch(tied);
   CHECK(is(grad(sum(adaptive_max_pool2d(in, 1)), in), {1, 1, 2, 2}, {1, 0, 0, 0}));
-  const real no_number = std::numeric_limits<real>::quiet_NaN();
   const Tensor spoilt({1, 1, 4}, {no_number, 1, 2, 3});
   CHECK(std::isnan(adaptive_max_pool1d(spoilt, 2).data()[0]));
   CHECK(adaptive_avg_pool1d(spoilt, 2).data()[1] == 2.5);  // the other window is not spoilt

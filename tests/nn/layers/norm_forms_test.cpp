@@ -17,12 +17,12 @@ using namespace tapegrad::testing;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-12 : 1e-4;
+constexpr double form_precision = sizeof(real) == 8 ? 1e-12 : 1e-4;
 
 /// A net from the same random numbers with each norm, applied to the same input.
-using Net = std::function<Tensor(const NormSpec& norm, const Tensor& x)>;
+using NetWithNorm = std::function<Tensor(const NormSpec& norm, const Tensor& x)>;
 
-void check_identity(const Net& net, const Tensor& x) {
+void check_identity(const NetWithNorm& net, const Tensor& x) {
   const auto gradient = [&](const char* norm) {
     return vjp([&](const auto& in) { return net(norm, in[0]); }, {x},
                Random(3).normal(net(norm, x).shape()))[0];
@@ -30,11 +30,11 @@ void check_identity(const Net& net, const Tensor& x) {
   for (const char* form :
        {"layer_simple:forward=identity", "detach_mean:forward=identity,factor=1"}) {
     CAPTURE(form);
-    CHECK(relative_error(net(form, x), net("none", x)) < precision);
+    CHECK(relative_error(net(form, x), net("none", x)) < form_precision);
     CHECK(relative_error(gradient(form), gradient("none")) > 1e-3);
     const Tensor fused = gradient(form);
     const Composite composite;
-    CHECK(relative_error(gradient(form), fused) < 10 * precision);
+    CHECK(relative_error(gradient(form), fused) < 10 * form_precision);
   }
   CHECK(relative_error(gradient("layer_simple:factor=1"), gradient("layer_simple")) > 1e-3);
 }

@@ -24,20 +24,21 @@ using Catch::Contains;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-4;
+constexpr double norm_precision = sizeof(real) == 8 ? 1e-9 : 1e-4;
 
 // The property that makes a normalization what it is, of features (N, C) before gain and bias.
 void check_features(const NormMethod& method, const Tensor& x, const Tensor& y) {
   const auto is = [&](const char* name) { return method.name == name; };
   const Tensor means = mean(y, -1), squares = mean(square(y), -1);
   if (!method.normalizes) CHECK(relative_error(y, x) == 0);
-  if (is("layer")) CHECK(norm(means).item() < precision);
+  if (is("layer")) CHECK(norm(means).item() < norm_precision);
   if (is("layer") || is("rms")) CHECK(relative_error(squares, ones(squares.shape())) < 1e-3);
   if (is("rms")) CHECK(norm(means).item() > 0.1);
   if (is("ada")) CHECK(relative_error(means, full(means.shape(), -0.1)) < 1e-3);  // -c k
-  if (method.mixes_samples) CHECK(norm(mean(y, 0)).item() < precision * 10);
+  if (method.mixes_samples) CHECK(norm(mean(y, 0)).item() < norm_precision * 10);
   if (is("batch")) CHECK(relative_error(mean(square(y), 0), ones({x.shape()[1]})) < 1e-3);
-  if (is("group")) CHECK(norm(mean(reshape(y, {-1, x.shape()[1] / 2}), -1)).item() < precision);
+  if (is("group"))
+    CHECK(norm(mean(reshape(y, {-1, x.shape()[1] / 2}), -1)).item() < norm_precision);
   if (is("divisive"))
     CHECK(relative_error(y, normalize(x, both({.window = {-1}, .radius = 8}))) == 0);
 }
@@ -69,10 +70,11 @@ TEST_CASE("detached statistics by name", "[nn][norm]") {
     return vjp([&](const auto& in) { return norm(in[0]); }, {x}, g)[0];
   };
   const Tensor s = sqrt(var(x, -1, Keep::yes) + 1e-5);
-  CHECK(relative_error(gradient("detach"), g / s) < precision);
-  CHECK(relative_error(gradient("detach_variance"), (g - mean(g, -1, Keep::yes)) / s) < precision);
+  CHECK(relative_error(gradient("detach"), g / s) < norm_precision);
+  CHECK(relative_error(gradient("detach_variance"), (g - mean(g, -1, Keep::yes)) / s) <
+        norm_precision);
   CHECK(relative_error(gradient("detach_mean") - mean(gradient("detach_mean"), -1, Keep::yes),
-                       gradient("layer_simple")) < precision);
+                       gradient("layer_simple")) < norm_precision);
 }
 
 TEST_CASE("each option has an effect", "[nn][norm]") {
@@ -98,7 +100,7 @@ TEST_CASE("each option has an effect", "[nn][norm]") {
   differs("whiten", "whiten:eps=0.1");
   differs("whiten", "whiten:unbiased=1");
   differs("whiten", "whiten:s=0.5,learn_s=1");
-  CHECK(relative_error(Norm("layer:s=0.5", 12)(x), Norm("layer:eps=0.25", 12)(x)) < precision);
+  CHECK(relative_error(Norm("layer:s=0.5", 12)(x), Norm("layer:eps=0.25", 12)(x)) < norm_precision);
   CHECK(parameter_count(Norm("layer", 12)) == 24);
   CHECK(parameter_count(Norm("layer:affine=0", 12)) == 0);
   CHECK(parameter_count(Norm("layer:learn_s=1", 12)) == 25);
@@ -116,7 +118,7 @@ TEST_CASE("each option has an effect", "[nn][norm]") {
 
   const Norm slow("batch:momentum=0.01", 12);
   slow(x, training(random));
-  CHECK(relative_error(slow.buffers[0].buffer.value(), 0.01 * mean(x, 0)) < precision);
+  CHECK(relative_error(slow.buffers[0].buffer.value(), 0.01 * mean(x, 0)) < norm_precision);
 }
 
 TEST_CASE("a learned smoothing term is learnt", "[nn][norm]") {
@@ -134,12 +136,12 @@ TEST_CASE("batch normalization uses its running averages in evaluation", "[nn][n
   norm(x, training(random));
   const Tensor mean_now = mean(x, {0, 2, 3}),
                var_now = var(x, {0, 2, 3}, Keep::no, Variance::unbiased);
-  CHECK(relative_error(reshape(norm.buffers[0].buffer, {3}), 0.1 * mean_now) < precision);
-  CHECK(relative_error(reshape(norm.buffers[1].buffer, {3}), 0.9 + 0.1 * var_now) < precision);
+  CHECK(relative_error(reshape(norm.buffers[0].buffer, {3}), 0.1 * mean_now) < norm_precision);
+  CHECK(relative_error(reshape(norm.buffers[1].buffer, {3}), 0.9 + 0.1 * var_now) < norm_precision);
   const Tensor y = norm(x);
   CHECK(relative_error(norm(slice(x, 0, 2, 3)), slice(y, 0, 2, 3)) == 0);  // batch-independent
   CHECK(relative_error(reshape(norm.buffers[0].buffer, {3}), 0.1 * mean_now) <
-        precision);  // unchanged
+        norm_precision);  // unchanged
   CHECK(range(Norm("batch", 5)(random.normal({1, 5}))).non_finite == 0);
 }
 
@@ -190,11 +192,14 @@ TEST_CASE("networks take every normalization that fits them", "[nn][norm]") {
       const Tensor before = conv.first(images);
       const Tensor after = conv.first_norm(before, training(random));
       const std::string& method = spec.method->name;
-      if (method == "instance") CHECK(tapegrad::norm(mean(after, {2, 3})).item() < precision * 10);
-      if (method == "batch") CHECK(tapegrad::norm(mean(after, {0, 2, 3})).item() < precision * 10);
-      if (method == "layer") CHECK(tapegrad::norm(mean(after, {1, 2, 3})).item() < precision * 10);
+      if (method == "instance")
+        CHECK(tapegrad::norm(mean(after, {2, 3})).item() < norm_precision * 10);
+      if (method == "batch")
+        CHECK(tapegrad::norm(mean(after, {0, 2, 3})).item() < norm_precision * 10);
+      if (method == "layer")
+        CHECK(tapegrad::norm(mean(after, {1, 2, 3})).item() < norm_precision * 10);
       if (method == "group")
-        CHECK(tapegrad::norm(mean(reshape(after, {4, -1}), 1)).item() < precision * 10);
+        CHECK(tapegrad::norm(mean(reshape(after, {4, -1}), 1)).item() < norm_precision * 10);
       if (method == "divisive") {
         const NormField field{.axes = {1}, .window = {2, 3}, .radius = 2};
         CHECK(relative_error(after, normalize(before, both(field))) == 0);
@@ -221,18 +226,18 @@ TEST_CASE("weight normalization of layers", "[nn][norm]") {
   const Linear linear(4, 3, random, {.weight_norm = true});
   const Tensor x = random.normal({2, 4});
   const Tensor plain = matmul(x, linear.weight) + linear.bias;
-  CHECK(relative_error(linear(x), plain) < precision);  // the gain starts as |v|
+  CHECK(relative_error(linear(x), plain) < norm_precision);  // the gain starts as |v|
   const Conv2d conv(2, 3, 3, random, {.weight_norm = true});
   const Tensor image = random.normal({1, 2, 5, 5});
-  CHECK(relative_error(conv(image), conv2d(image, conv.weight) + conv.bias) < precision);
+  CHECK(relative_error(conv(image), conv2d(image, conv.weight) + conv.bias) < norm_precision);
   const Conv1d line(2, 3, 3, random, {.weight_norm = true});
   const Tensor row = random.normal({1, 2, 5});
-  CHECK(relative_error(line(row), conv1d(row, line.weight) + line.bias) < precision);
+  CHECK(relative_error(line(row), conv1d(row, line.weight) + line.bias) < norm_precision);
   CHECK(line.gain.shape() == Shape{3, 1, 1});
   const Tensor before = linear(x);
   Parameter weight = linear.weight;
   weight.set(detach(weight) * 3.0);
-  CHECK(relative_error(linear(x), before) < precision);  // only the direction of v counts
+  CHECK(relative_error(linear(x), before) < norm_precision);  // only the direction of v counts
 }
 
 TEST_CASE("norms that do not exist are refused by name", "[nn][norm]") {
@@ -386,6 +391,6 @@ TEST_CASE("the norms of a recurrent layer are seen at each step", "[nn][norm]") 
     ++uses;
     return apply(in);
   });
-  CHECK(relative_error(layer(x).outputs, plain) < precision);
+  CHECK(relative_error(layer(x).outputs, plain) < norm_precision);
   CHECK(uses == 1 + 7 + 7);  // of all inputs at once, of h W_h and of c
 }

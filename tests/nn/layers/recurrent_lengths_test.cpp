@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/layers/recurrent.h"
 #include "tapegrad/ops/check.h"
@@ -9,23 +10,22 @@
 #include "tapegrad/ops/recompute.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
 
-const Indices lengths({4}, {2, 4, 3, 4});
+const Indices sequence_lengths({4}, {2, 4, 3, 4});
 
 // The input with other numbers in its padding.
 Tensor other_padding(const Tensor& x) {
   Tensor changed(x.shape(), x.values());
   for (Index t = 0; t < x.shape()[0]; ++t)
     for (Index b = 0; b < x.shape()[1]; ++b)
-      for (Index i = 0; t >= lengths.data()[b] && i < x.shape()[2]; ++i)
+      for (Index i = 0; t >= sequence_lengths.data()[b] && i < x.shape()[2]; ++i)
         changed.mutable_data()[(t * x.shape()[1] + b) * x.shape()[2] + i] += 5;
   return changed;
 }
-
-double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
 
 }  // namespace
 
@@ -36,8 +36,9 @@ TEST_CASE("padding changes nothing, whatever the norm", "[recurrent][norm]") {
       const Recurrent net(cell, 3, 6, random, {.bidirectional = true, .norm = norm});
       const Recurrent twin = clone(net);
       const Tensor x = random.normal({4, 4, 3});
-      const Recurrent::Result result = net(x, {}, lengths, training(random));
-      const Recurrent::Result other = twin(other_padding(x), {}, lengths, training(random));
+      const Recurrent::Result result = net(x, {}, sequence_lengths, training(random));
+      const Recurrent::Result other =
+          twin(other_padding(x), {}, sequence_lengths, training(random));
       INFO(norm);
       CHECK(distance(result.outputs, other.outputs) == 0);
       CHECK(distance(result.last[1].h, other.last[1].h) == 0);
@@ -50,14 +51,14 @@ TEST_CASE("statistics of a batch are over the sequences that still run", "[recur
   Random random(2);
   const RecurrentLayer layer(Cell::lstm, 3, 4, random, {.norm = "batch:momentum=1"});
   const Tensor x = random.normal({4, 4, 3});
-  layer(x, {}, lengths, training(random));
+  layer(x, {}, sequence_lengths, training(random));
   const Tensor means = layer.input_norm.parts[0].buffers[0].buffer;
   const Tensor product = matmul(x, layer.input.weight.value());
   for (Index t = 0; t < 4; ++t) {
     Tensor expected = zeros({16});
     Index count = 0;
     for (Index b = 0; b < 4; ++b)
-      if (t < lengths.data()[b]) {
+      if (t < sequence_lengths.data()[b]) {
         expected = expected + select(select(product, t), b);
         ++count;
       }

@@ -22,7 +22,7 @@ using Catch::Contains;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
+constexpr double recurrent_precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
 
 const std::vector<Cell> cells_with_norms = [] {
   std::vector<Cell> cells;
@@ -56,7 +56,7 @@ TEST_CASE("every norm at its places of every cell, fused as composite", "[recurr
         const std::vector<Tensor> fused = run(false), composite = run(true);
         for (std::size_t i = 0; i < fused.size(); ++i) {
           const double size = std::max(1e-2, double{tapegrad::norm(composite[i]).item()});
-          CHECK(tapegrad::norm(fused[i] - composite[i]).item() / size < precision);
+          CHECK(tapegrad::norm(fused[i] - composite[i]).item() / size < recurrent_precision);
         }
       }
     }
@@ -100,7 +100,7 @@ TEST_CASE("every norm stands where the papers put it", "[recurrent][norm]") {
       const Tensor a = matmul(x, weight_of(layer.input.weight, layer.input.gain)) +
                        layer.input.bias + matmul(h, weight_of(layer.weight, layer.weight_gain));
       CHECK(relative_error(layer.step(x, {h, {}}).h, tanh(normed(a, layer.product_norm))) <
-            precision);
+            recurrent_precision);
     }
     for (const CellNormPlacement placement :
          {CellNormPlacement::paper, CellNormPlacement::cell, CellNormPlacement::sum,
@@ -126,9 +126,9 @@ TEST_CASE("every norm stands where the papers put it", "[recurrent][norm]") {
         const auto gates = split(sum, {H, H, H, H}, -1);
         const Tensor cell = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
         const RecurrentState found = layer.step(x, {h, c});
-        CHECK(relative_error(found.c, cell) < precision);
+        CHECK(relative_error(found.c, cell) < recurrent_precision);
         CHECK(relative_error(found.h, sigmoid(gates[3]) * tanh(normed(cell, layer.cell_norm))) <
-              precision);
+              recurrent_precision);
       }
     }
     DYNAMIC_SECTION(name << " GRU: eq. 26 to 28") {
@@ -144,7 +144,7 @@ TEST_CASE("every norm stands where the papers put it", "[recurrent][norm]") {
       if (layer.candidate_bias.defined()) candidate = candidate + layer.candidate_bias;
       const Tensor n = tanh(normed(xw[1], in, 1) + b[1] + gates[0] * candidate);
       CHECK(relative_error(layer.step(x, {h, {}}).h, (1 - gates[1]) * n + gates[1] * h) <
-            precision);
+            recurrent_precision);
     }
   }
 }
@@ -159,14 +159,14 @@ TEST_CASE("invariances of the layer-normalized LSTM", "[recurrent][norm]") {
   Parameter weight = layer.weight, input = layer.input.weight;
   const Tensor original = detach(weight);
   weight.set(original * 3.0);
-  CHECK(relative_error(layer(x, first).outputs, before) < precision);
+  CHECK(relative_error(layer(x, first).outputs, before) < recurrent_precision);
   weight.set(original + random.normal({6, 1}));  // a common column added to all of a row's sums
-  CHECK(relative_error(layer(x, first).outputs, before) < precision);
+  CHECK(relative_error(layer(x, first).outputs, before) < recurrent_precision);
   weight.set(original);
   input.set(detach(input) * 5.0);
-  CHECK(relative_error(layer(x, first).outputs, before) < precision);
+  CHECK(relative_error(layer(x, first).outputs, before) < recurrent_precision);
   CHECK(relative_error(layer(x * random.uniform({4, 2, 1}, 0.5, 2), first).outputs, before) <
-        precision);
+        recurrent_precision);
 }
 
 TEST_CASE("a layer-normalized RNN neither explodes nor vanishes", "[recurrent][norm]") {
@@ -222,8 +222,9 @@ TEST_CASE("batches, lengths and directions of recurrent layers", "[recurrent]") 
       const Tensor alone = slice(slice(x, 1, b, b + 1), 0, 0, length);
       const auto expected = net(alone);
       const Tensor found = slice(slice(result.outputs, 1, b, b + 1), 0, 0, length);
-      CHECK(relative_error(found, expected.outputs) < precision);
-      CHECK(relative_error(slice(result.last[3].h, 0, b, b + 1), expected.last[3].h) < precision);
+      CHECK(relative_error(found, expected.outputs) < recurrent_precision);
+      CHECK(relative_error(slice(result.last[3].h, 0, b, b + 1), expected.last[3].h) <
+            recurrent_precision);
       if (length < 5)
         CHECK(tapegrad::norm(slice(slice(result.outputs, 1, b, b + 1), 0, length, 5)).item() == 0);
     }
@@ -248,7 +249,8 @@ TEST_CASE("a carried state continues a sequence", "[recurrent]") {
       std::vector<RecurrentState> carried;
       for (const RecurrentState& state : first.last) carried.push_back(detach(state));
       const auto second = net(slice(x, 0, 2, 6), carried);
-      CHECK(relative_error(concat({first.outputs, second.outputs}), whole.outputs) < precision);
+      CHECK(relative_error(concat({first.outputs, second.outputs}), whole.outputs) <
+            recurrent_precision);
     }
 }
 
@@ -259,7 +261,7 @@ TEST_CASE("a sequence does not depend on the others of its batch", "[recurrent]"
   const Tensor whole = net(x).outputs;
   for (const Index b : {0, 15, 16, 36})
     CHECK(relative_error(net(slice(x, 1, b, b + 1)).outputs, slice(whole, 1, b, b + 1)) <
-          precision);
+          recurrent_precision);
 }
 
 TEST_CASE("long sequences do not blow up a layer-normalized LSTM", "[recurrent][norm]") {
@@ -301,11 +303,12 @@ TEST_CASE("statistics of a batch belong to steps in recurrent layers", "[recurre
   const Tensor means = layer.input_norm.parts[0].buffers[0].buffer;
   CHECK(means.shape() == Shape{3, 16});
   const Tensor product = matmul(x, layer.input.weight);
-  CHECK(relative_error(select(means, 0), 0.1 * mean(select(product, 0), 0)) < precision);
-  CHECK(relative_error(select(means, 1), 0.1 * mean(select(product, 1), 0)) < precision);
+  CHECK(relative_error(select(means, 0), 0.1 * mean(select(product, 0), 0)) < recurrent_precision);
+  CHECK(relative_error(select(means, 1), 0.1 * mean(select(product, 1), 0)) < recurrent_precision);
   CHECK_FALSE(layer.product_norm.parts[0].bias.defined());
   const Tensor all = layer(x).outputs;  // running averages: cases do not see each other
-  CHECK(relative_error(layer(slice(x, 1, 2, 3)).outputs, slice(all, 1, 2, 3)) < precision);
+  CHECK(relative_error(layer(slice(x, 1, 2, 3)).outputs, slice(all, 1, 2, 3)) <
+        recurrent_precision);
 }
 
 TEST_CASE("recurrent layers refuse what they cannot do", "[recurrent]") {
@@ -351,7 +354,7 @@ TEST_CASE("a cell of one's own is a step in operations", "[recurrent]") {
     return h + tanh(layer.product_norm(sum, step, {}));
   };
   const Tensor first = h_after(zeros({3, 4}), 0), second = h_after(first, 1);
-  CHECK(relative_error(layer(x).outputs, stack({first, second})) < precision);
+  CHECK(relative_error(layer(x).outputs, stack({first, second})) < recurrent_precision);
   CHECK_THROWS_WITH(layer(zeros({2, 3, 4})), Contains("residual rnn: x must be (T, B, 3)"));
   CHECK_THROWS_WITH(RecurrentLayer({.name = "stepless"}, 3, 4, random)(x), Contains("step"));
 }

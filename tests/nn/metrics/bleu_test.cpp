@@ -12,9 +12,9 @@ using Catch::Contains;
 
 namespace {
 
-using Lines = std::vector<std::string>;
+using Sentences = std::vector<std::string>;
 
-nlohmann::json golden() {
+nlohmann::json golden_bleu() {
   std::ifstream file(testing::golden_file("bleu.json"));
   return nlohmann::json::parse(file);
 }
@@ -22,19 +22,20 @@ nlohmann::json golden() {
 }  // namespace
 
 TEST_CASE("words are those of sacreBLEU", "[metrics]") {
-  const auto lines = golden().at("words");
+  const auto lines = golden_bleu().at("words");
   CHECK(lines.size() > 20);
   for (const auto& line : lines) {
     INFO(line.at(0));
-    CHECK(bleu_words(line.at(0).get<std::string>()) == line.at(1).get<Lines>());
+    CHECK(bleu_words(line.at(0).get<std::string>()) == line.at(1).get<Sentences>());
   }
 }
 
 TEST_CASE("BLEU is sacreBLEU's", "[metrics]") {
-  const auto all = golden();
+  const auto all = golden_bleu();
   for (const auto& [name, corpus] : all.at("corpora").items()) {
     INFO(name);
-    CHECK(bleu(corpus.at("translations").get<Lines>(), corpus.at("references").get<Lines>()) ==
+    CHECK(bleu(corpus.at("translations").get<Sentences>(),
+               corpus.at("references").get<Sentences>()) ==
           Approx(corpus.at("bleu").get<double>()).epsilon(0).margin(1e-9));
   }
   const auto pairs = all.at("corpora").at("pairs");
@@ -57,6 +58,7 @@ TEST_CASE("an n-gram matches as often as the reference has it", "[metrics]") {
 }
 
 TEST_CASE("BLEU needs a reference for each translation, and some words", "[metrics]") {
-  CHECK_THROWS_WITH(bleu(Lines{"a"}, Lines{}), Contains("bleu: 1 translations have 0 references"));
-  CHECK(bleu(Lines{}, Lines{}) == 0);
+  CHECK_THROWS_WITH(bleu(Sentences{"a"}, Sentences{}),
+                    Contains("bleu: 1 translations have 0 references"));
+  CHECK(bleu(Sentences{}, Sentences{}) == 0);
 }

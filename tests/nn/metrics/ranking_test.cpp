@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
@@ -15,9 +17,6 @@ namespace {
 using List = std::vector<Index>;
 
 List list(const Indices& indices) { return {indices.values().begin(), indices.values().end()}; }
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -34,9 +33,9 @@ TEST_CASE("ties and NaN count against a query", "[metrics]") {
   CHECK(list(ranks(alike, Indices({2}, {1, 1}))) == List{3, 2});
   // Equal right candidates do not count against each other.
   CHECK(list(ranks(alike, Indices({2, 2}, {0, 1, 0, 1}))) == List{2, 1});
-  CHECK(list(ranks(Tensor({1, 3}, {2, not_a_number, 3}), Indices({1}, {0}))) == List{2});
-  CHECK(list(ranks(Tensor({1, 3}, {not_a_number, 1, 3}), Indices({1}, {0}))) == List{3});
-  CHECK(list(ranks(Tensor({1, 3}, {not_a_number, 1, 3}), Indices({1, 2}, {0, 1}))) == List{1});
+  CHECK(list(ranks(Tensor({1, 3}, {2, no_number, 3}), Indices({1}, {0}))) == List{2});
+  CHECK(list(ranks(Tensor({1, 3}, {no_number, 1, 3}), Indices({1}, {0}))) == List{3});
+  CHECK(list(ranks(Tensor({1, 3}, {no_number, 1, 3}), Indices({1, 2}, {0, 1}))) == List{1});
 }
 
 TEST_CASE("recall, median and mean of ranks", "[metrics]") {
@@ -91,7 +90,7 @@ TEST_CASE("thresholds lie between costs, or behind all", "[metrics]") {
   CHECK(best_threshold(Tensor({2}, {0, 1}), Tensor({1}, {2})).bound == 1.5);
   CHECK(best_threshold(Tensor({1}, {1}), Tensor({3}, {0, 0, 0})).bound == -infinity);
   CHECK(best_threshold(Tensor({3}, {1, 1, 1}), Tensor({1}, {0})).bound == infinity);
-  CHECK_THROWS_AS(best_threshold(Tensor({1}, {not_a_number}), Tensor({1}, {1})), ArgumentError);
+  CHECK_THROWS_AS(best_threshold(Tensor({1}, {no_number}), Tensor({1}, {1})), ArgumentError);
   CHECK_THROWS_AS(best_threshold(zeros({0}), Tensor({1}, {1})), ShapeError);
   CHECK_THROWS_AS(threshold_accuracy(0, zeros({1, 1}), Tensor({1}, {1})), ShapeError);
 }

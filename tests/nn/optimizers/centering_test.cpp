@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "nn/optimizers/golden_steps.h"
+#include "support/values.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
@@ -23,13 +24,9 @@ using namespace tapegrad::testing;
 
 namespace {
 
-constexpr double rounding = sizeof(real) == 8 ? 1e-12 : 1e-5;
+constexpr double centering_rounding = sizeof(real) == 8 ? 1e-12 : 1e-5;
 
 double greatest(const Tensor& x) { return max(abs(x)).item(); }
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.size() * sizeof(real)) == 0;
-}
 
 // PyTorch's steps of one layer's weight.
 void check_steps(const std::string& layer, const std::string& what, Centering over) {
@@ -127,8 +124,8 @@ TEST_CASE("the shape of a parameter tells its inputs from its outputs", "[nn][ce
   const auto check = [&](const Shape& shape, const Axes& inputs, const Axes& outputs) {
     INFO(fmt::format("{}", shape));
     const Tensor x = random.normal(shape) + 1;
-    CHECK(greatest(centered(x, Centering::inputs) - without(x, inputs)) < rounding);
-    CHECK(greatest(centered(x, Centering::outputs) - without(x, outputs)) < rounding);
+    CHECK(greatest(centered(x, Centering::inputs) - without(x, inputs)) < centering_rounding);
+    CHECK(greatest(centered(x, Centering::outputs) - without(x, outputs)) < centering_rounding);
     CHECK(same_bits(centered(x, Centering::none), x));
   };
   check(Linear(5, 3, random).weight.shape(), {0}, {1});
@@ -139,7 +136,7 @@ TEST_CASE("the shape of a parameter tells its inputs from its outputs", "[nn][ce
     const Tensor x = random.normal(vector) + 1;
     CHECK(is_vector(vector));
     CHECK(same_bits(centered(x, Centering::inputs), x));
-    CHECK(std::abs(mean(centered(x, Centering::outputs)).item()) < rounding);
+    CHECK(std::abs(mean(centered(x, Centering::outputs)).item()) < centering_rounding);
   }
   CHECK(!is_vector({2, 2}));
   for (const Shape& single : {Shape{}, Shape{1}, Shape{1, 1}})
@@ -185,7 +182,7 @@ TEST_CASE("an attached mean leaves no common mode to take out", "[nn][centering]
     const Tensor y = layer_norm(layer(x), {.detach_mean = detached});
     for (const Tensor& g : grad(sum(square(y - target)), parameters(layer))) {
       const double change = greatest(centered(g, Centering::outputs) - g) / greatest(g);
-      CHECK((detached ? change > 0.05 : change < rounding));
+      CHECK((detached ? change > 0.05 : change < centering_rounding));
     }
   }
 }

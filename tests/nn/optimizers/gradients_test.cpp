@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/nn/functions/similarity.h"
@@ -15,6 +16,7 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 
 TEST_CASE("gradients that are undefined count as none and stay undefined", "[nn]") {
   const std::vector<Tensor> gradients{Tensor({2}, {3, 4}), Tensor()};
@@ -93,9 +95,7 @@ TEST_CASE("means over batches of different sizes are weighted to be that of all"
 }
 
 TEST_CASE("clipping passes on what is not a number, as PyTorch does", "[ops]") {
-  constexpr real infinity = std::numeric_limits<real>::infinity();
-  const real nan = std::numeric_limits<real>::quiet_NaN();
-  for (const real bad : {nan, infinity}) {
+  for (const real bad : {no_number, infinity}) {
     std::vector<Tensor> gradients{Tensor({2}, {bad, 1}), full({3}, 1000)};
     clip_by_global_norm(gradients, 1);
     CHECK(std::isnan(gradients[0].values()[0]));

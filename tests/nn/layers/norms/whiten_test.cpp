@@ -21,7 +21,7 @@ using Catch::Contains;
 
 namespace {
 
-constexpr double precision = sizeof(real) == 8 ? 1e-12 : 1e-4;
+constexpr double whiten_precision = sizeof(real) == 8 ? 1e-12 : 1e-4;
 
 // Correlated features, with a mean.
 Tensor features(Index samples, Index channels) {
@@ -42,9 +42,10 @@ TEST_CASE("the inverse root by the printed iteration", "[nn][norm]") {
   const double trace = sum(diagonal(sigma)).item();
   Tensor p = eye(4);
   for (int k = 0; k < 5; ++k) p = 0.5 * (3.0 * p - matmul(matmul(p, matmul(p, p)), sigma / trace));
-  CHECK(relative_error(inverse_root(sigma, 5), p / std::sqrt(trace)) < precision);
+  CHECK(relative_error(inverse_root(sigma, 5), p / std::sqrt(trace)) < whiten_precision);
   const Tensor many = stack({sigma, 2.0 * sigma});
-  CHECK(relative_error(select(inverse_root(many, 5), 1), inverse_root(2.0 * sigma, 5)) < precision);
+  CHECK(relative_error(select(inverse_root(many, 5), 1), inverse_root(2.0 * sigma, 5)) <
+        whiten_precision);
 }
 
 TEST_CASE("enough iterations whiten: the covariance is the identity", "[nn][norm]") {
@@ -78,14 +79,14 @@ TEST_CASE("whitening uses its running averages in evaluation", "[nn][norm]") {
   CHECK(relative_error(norm(x), x) == 0);  // before any run, the identity
   norm(x, training(random));
   const Tensor mu = mean(x, 0);
-  CHECK(relative_error(norm.buffers[0].buffer, 0.25 * mu) < precision);
+  CHECK(relative_error(norm.buffers[0].buffer, 0.25 * mu) < whiten_precision);
   const auto matrix = [&](Index begin) {
     const Tensor sigma = covariance(slice(x, 1, begin, begin + 2)) + 0.01 * eye(2);
     return 0.75 * eye(2) + 0.25 * inverse_root(sigma, 5);
   };
-  CHECK(relative_error(norm.buffers[1].buffer, stack({matrix(0), matrix(2)})) < precision);
+  CHECK(relative_error(norm.buffers[1].buffer, stack({matrix(0), matrix(2)})) < whiten_precision);
   const Tensor second = matmul(slice(x - 0.25 * mu, 1, 2, 4), matrix(2));
-  CHECK(relative_error(slice(norm(x), 1, 2, 4), second) < precision);
+  CHECK(relative_error(slice(norm(x), 1, 2, 4), second) < whiten_precision);
 }
 
 TEST_CASE("a recomputed whitening updates its averages once", "[nn][norm]") {

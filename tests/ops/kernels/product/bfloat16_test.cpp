@@ -29,12 +29,12 @@ real nearest(real x) {
 }
 
 // One product in all ways to read its operands and to start it.
-struct Case {
+struct Product {
   Index m, n, k;
   bool of_a, of_b;
   std::vector<real> a, b, before;
 
-  Case(std::array<Index, 3> shape, bool transposed_a, bool transposed_b)
+  Product(std::array<Index, 3> shape, bool transposed_a, bool transposed_b)
       : m(shape[0]), n(shape[1]), k(shape[2]), of_a(transposed_a), of_b(transposed_b) {
     Random random(1);
     const auto drawn = [&](Index count) {
@@ -105,7 +105,7 @@ TEST_CASE("every way to multiply in bfloat16 gives the sums of rounded operands"
     for (const bool of_a : {false, true})
       for (const bool of_b : {false, true})
         for (const int start : {0, 1, 2}) {
-          const Case example(shape, of_a, of_b);
+          const Product example(shape, of_a, of_b);
           INFO(shape[0] << " x " << shape[1] << " x " << shape[2] << of_a << of_b << start);
           const std::vector<real> c = example.multiplied(kernels::multiply_rounded, start);
           double error = 0;
@@ -133,7 +133,7 @@ TEST_CASE("every way to multiply in bfloat16 gives the sums of rounded operands"
 }
 
 TEST_CASE("an element has the same bits in any tile of a bfloat16 product", "[kernels]") {
-  const Case whole({40, 70, 1100}, false, false);
+  const Product whole({40, 70, 1100}, false, false);
   for (const Bfloat16Product multiply :
        {&kernels::multiply_rounded, kernels::avx512_bfloat16(), kernels::amx_bfloat16()}) {
     if (multiply == nullptr) continue;
