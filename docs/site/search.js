@@ -2,7 +2,7 @@
 // The search of the pages. A page that is opened as a file may not fetch data, so the index is a script too. It is much
 // larger than a page, so it is loaded only when the field gets the focus.
 (() => {
-const root = new URL(".", document.currentScript.src);
+const root = new URL(".", document.currentScript.src || document.baseURI);  // the playground has this script within it
 const search = document.querySelector(".search"), field = search.querySelector("input");
 const found = search.querySelector(".found"), list = found.querySelector("ol");
 let sections;  // [page, title of the page, anchor, heading, text]

@@ -87,6 +87,7 @@ def engine(folder, **names):
 class Site:
     def __init__(self, folder, with_answers=True, engine=None):
         self.folder, self.with_answers, self.engine = folder, with_answers, engine
+        self.style = (SITE / "style.css").read_text() + (LIVE / "live.css").read_text()
         self.sources = set()  # files and folders that pages refer to
         self.sections = []  # what the search finds: [page, title, [[anchor, heading, text], ...]]
         link = r"\[([^\]]+)\]\(([\w.]+\.md)\)"
@@ -115,11 +116,16 @@ class Site:
                 f'<b>Pages</b><ul>{items(self.pages)}</ul><b>{entry("Reference", "reference/index.html")}</b>'
                 f'<b>{entry("The laboratory", "lab/index.html")}</b> <p>{entry("Reports", REPORTS / "index.html")}</p></nav>')
 
-    def write(self, page, title, body):
+    def write(self, page, title, body, alone=False):
+        """alone: whether the page is one file, which may be taken out of the site"""
         path = self.folder / page
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(PAGE.format(title=html.escape(title), root=relative(".", page) + "/",
-                                    jump=JUMP, navigation=self.navigation(page), body=body))
+        text = PAGE.format(title=html.escape(title), root=relative(".", page) + "/",
+                           jump=JUMP, navigation=self.navigation(page), body=body)
+        if alone:
+            text = text.replace('<link href="./style.css" rel="stylesheet">', f"<style>{self.style}</style>")
+            text = text.replace('<script src="./search.js">', f'<script>{(SITE / "search.js").read_text()}')
+        path.write_text(text)
 
     def link(self, source, page, address):
         """The address that a link of a page takes in the site."""
@@ -199,7 +205,7 @@ class Site:
 
         self.write(PLAYGROUND, "Playground", f'<h1>Playground</h1><div class="live playground" id="playground_page"></div>'
                    f'{inert("engine", engine(self.engine.parent, double="live", float="live32"))}'
-                   f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{nets}{playground}}})();</script>')
+                   f'{inert("viewer", viewer)}<script>(() => {{\n{elements}{nets}{playground}}})();</script>', alone=True)
 
     def write_source(self, path):
         """A page of a file; of a folder, a page that lists its files, which get pages too."""
@@ -227,7 +233,7 @@ class Site:
     def write_all(self, lab):
         for folder in DOCS:
             shutil.copytree(ROOT / folder / "pictures", self.folder / folder / "pictures", dirs_exist_ok=True)
-        (self.folder / "style.css").write_text((SITE / "style.css").read_text() + (LIVE / "live.css").read_text())
+        (self.folder / "style.css").write_text(self.style)
         if self.engine:
             self.write_engine()
         for source in [*ROOT.glob("*.md"), *(page for folder in DOCS for page in (ROOT / folder).glob("*.md")),

@@ -395,6 +395,7 @@ class Playground(BrowserTest):
     def test_the_page_is_small_and_needs_no_network(self):
         self.assertLess(PAGE.stat().st_size, 3e6)
         self.open()
+        self.assertEqual(self.driver.find_elements("css selector", "link, script[src]"), [])  # it works where it is sent alone
         self.assertEqual(self.driver.execute_script("return performance.getEntriesByType('resource').map(e => e.name).filter(n => !n.startsWith('file:') && !n.startsWith('blob:'))"), [])
 
 
