@@ -7,6 +7,8 @@ import math
 import re
 import statistics
 
+import conditions_ledger
+
 FITTED, PREDICTED = "grammar", {"mnist": "perceptron on MNIST", "cnn": "ConvNet on MNIST"}
 
 
@@ -18,9 +20,9 @@ def settings(records):
             task, condition, form, rate = part.groups()
             runs.setdefault((task, condition, rate), {}).setdefault(form, []).append(record)
     for (task, _, _), forms in runs.items():
-        attached, detached = ([run["values"]["test"] for run in forms[form]] for form in ("layer_simple", "detach_mean"))
-        if None in attached + detached:
+        if any(map(conditions_ledger.diverged, forms["layer_simple"] + forms["detach_mean"])):
             continue
+        attached, detached = ([run["values"]["test"] for run in forms[form]] for form in ("layer_simple", "detach_mean"))
         cost = 100 * (sum(detached) / sum(attached) - 1)
 
         def over_runs(trace, of):

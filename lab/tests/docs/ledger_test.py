@@ -8,6 +8,7 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     fork verdicts      the predictions of docs/fork.md
     signal verdicts    the predictions of docs/signal.md
     claims             the claims of docs/findings.md, computed from the ledgers here alone
+    remaining          how many of them remain at a false discovery rate of 5 %
     cost model         how well one model predicts what a detached mean costs, computed from the ledger here alone
     xu2019 forms       the same for the tasks of the tables
     xu2019 remedies    the predictions of docs/drift_measured.md for these tasks
@@ -185,6 +186,8 @@ def main():
                 return markdown(evidence.table(reports))
             if mark == "claims":
                 return markdown(claims.table(records))
+            if mark == "remaining":
+                return markdown(claims.remaining(records))
             if mark == "cost model":
                 return markdown(cost_model.table(records["drift"]))
             if mark in ("forms verdicts", "fork verdicts", "signal verdicts"):
