@@ -68,7 +68,7 @@ TEST_CASE("a refusal of an undefined tensor names the operation and the line tha
           "[ops]") {
   const Tensor x = ones({2, 3}), row = ones({3}), image = ones({1, 2, 3, 3}), weight = ones({3, 3}),
                sequence = ones({1, 2, 3});
-  const Indices ids({2}, {0, 1});
+  const Indices places({2}, {0, 1});
   Random random(1);
   struct Call {
     std::string operation;
@@ -123,7 +123,7 @@ TEST_CASE("a refusal of an undefined tensor names the operation and the line tha
       {"matmul", [&] { matmul(x, u); }},
       {"linear", [&] { linear(x, weight, u); }},
       {"outer", [&] { outer(u, row); }},
-      {"embedding", [&] { embedding(u, ids); }},
+      {"embedding", [&] { embedding(u, places); }},
       {"embedding", [&] { embedding(weight, v); }},
       {"gather", [&] { gather(x, 0, v); }},
       {"scatter_add",
@@ -135,7 +135,7 @@ TEST_CASE("a refusal of an undefined tensor names the operation and the line tha
       {"take", [&] { take(x, v); }},
       {"put", [&] { put(row, v, {3}); }},
       {"cross_entropy", [&] { cross_entropy(x, v); }},
-      {"cross_entropy", [&] { cross_entropy(u, ids); }},
+      {"cross_entropy", [&] { cross_entropy(u, places); }},
       {"cross_entropy", [&] { cross_entropy(x, u); }},
       {"mse", [&] { mse(x, u); }},
       {"dropout", [&] { dropout(u, 0.5, random); }},
