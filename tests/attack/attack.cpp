@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/machine/parallel.h"
 
 namespace tapegrad::attack {
 
@@ -46,6 +47,13 @@ File::~File() { ::close(descriptor_); }
 std::filesystem::path File::path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 
 }  // namespace tapegrad::attack
+
+// Found by its name by libFuzzer. To find how many threads are possible takes more memory than it
+// allows.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  tapegrad::set_threads(1);
+  return 0;
+}
 
 // Found by its name by libFuzzer, and by corpus.cpp.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "attack.h"
-#include "tapegrad/core/machine/parallel.h"
 
 namespace tapegrad::attack {
 namespace {
@@ -119,8 +118,6 @@ void check(const std::string& equation, const std::vector<Tensor>& operands, con
 }  // namespace
 
 void attack(std::string_view input) {
-  // To find how many threads are possible takes more memory than fuzzers allow.
-  [[maybe_unused]] static const bool alone = (set_threads(1), true);
   std::string_view rest = input;
   const auto line = [&] {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

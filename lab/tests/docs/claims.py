@@ -7,11 +7,17 @@ import statistics
 import conditions_ledger
 import forms_ledger
 import fork_ledger
+import provenance_ledger
 import tables_ledger
 from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, T_975
 
+TOGETHER = "the passes gain more together than the sum of what each gains alone"
+BACKWARD_GAINS, FORWARD_GAINS = (f"the {one} pass alone gains over no norm" for one in ("backward", "forward"))
+AHEAD = "the backward pass alone is ahead of the forward pass alone"
+NORM_GAINS = "layer normalization gains over no norm"
 MORE = "the derivative of the deviation gains more than the derivative of the mean"
-NOT_VERIFIABLE, BEFORE_SIGNAL = "not verifiable", "59a83758, after a pilot"
+NOT_VERIFIABLE = "not verifiable"
+BEFORE_SIGNAL, BEFORE_FACTORIAL = (provenance_ledger.PREDICTIONS[study][0] for study in ("signal", "factorial"))
 
 
 @dataclasses.dataclass
@@ -96,10 +102,7 @@ def of_forms(records):
             form: forms_ledger.Cell(records[f"forms/{setting}/{forms_ledger.norm(form)}", 101]) for form in forms_ledger.FORMS}
     where = "perceptrons on MNIST, 16 settings"
     gains = {s: [gain[:2] for gain in forms_ledger.gains(cells)] for s, cells in settings.items()}
-    statements = ["the passes gain more together than the sum of what each gains alone",
-                  "the backward pass alone gains over no norm", "the forward pass alone gains over no norm",
-                  "the backward pass alone is ahead of the forward pass alone"]
-    for i, (sentence, statement) in enumerate(zip((1, 2, 2, 2), statements)):
+    for i, (sentence, statement) in enumerate(((1, TOGETHER), (2, BACKWARD_GAINS), (2, FORWARD_GAINS), (2, AHEAD))):
         yield counted(sentence, statement, where, [each[i] for each in gains.values()])
     for sentence, statement, part in ((3, "the derivative of the deviation gains", "z, 1/s, center"),
                                       (3, "the derivative of the mean gains", "z, 1/s, scale")):
@@ -108,7 +111,7 @@ def of_forms(records):
     yield counted(3, MORE, where, [forms_ledger.advantage(cells["z, 1/s, scale"], cells["z, 1/s, center"])
                                    for cells in settings.values()])
     good = [cells for (optimizer, initial, _), cells in settings.items() if (optimizer, initial) == ("adam", "he")]
-    yield counted(9, "layer normalization gains over no norm", "perceptrons with Adam and the initial weights of He et al.",
+    yield counted(9, NORM_GAINS, "perceptrons with Adam and the initial weights of He et al.",
                   [forms_ledger.advantage(cells[LAYER_NORM], cells[IDENTITY]) for cells in good])
 
 
@@ -125,11 +128,10 @@ def of_tables(records):
     form = tables_ledger.FORMS
     whole, back, front, none = (form[name] for name in (LAYER_NORM, BACKWARD, FORWARD, IDENTITY))
     for title, unit in ("UD-EWT", "points of UAS"), ("MNIST", "points"), ("RT", "points"):
-        yield claim(1, "the passes gain more together than the sum of what each gains alone", title, [whole, none],
-                    [back, front], unit)
-        yield claim(2, "the backward pass alone gains over no norm", title, [back], [none], unit)
-        yield claim(2, "the forward pass alone gains over no norm", title, [front], [none], unit)
-        yield claim(2, "the backward pass alone is ahead of the forward pass alone", title, [back], [front], unit)
+        yield claim(1, TOGETHER, title, [whole, none], [back, front], unit)
+        yield claim(2, BACKWARD_GAINS, title, [back], [none], unit)
+        yield claim(2, FORWARD_GAINS, title, [front], [none], unit)
+        yield claim(2, AHEAD, title, [back], [front], unit)
     for title, unit in ("Multi30k De-En", "BLEU"), ("UD-EWT", "points of UAS"), ("MNIST", "points"):
         yield claim(4, "a detached mean costs", title, ["layer_simple"], ["detach_mean"], unit)
         yield claim(6, "a detached deviation costs", title, ["layer_simple"], ["detach_variance"], unit)
@@ -164,7 +166,7 @@ def share(sentence, statement, where, column, a, b, detached, bounds):
         least, most, interval_least, interval_most, predicted = bounds
         power = chance(predicted, half / 1.96, max(least, interval_least + half), min(most, interval_most - half))
         yield Claim(sentence, statement, where, f"{value:.2f} [{low:.2f}, {high:.2f}] of the cost", f"{len(cost)} seeds",
-                    power=power, interior=not column.at_edge(a, b), predicted=BEFORE_SIGNAL)
+                    power=power, interior=not column.at_edge(a, b), predicted=f"{BEFORE_SIGNAL}, after a pilot")
 
 
 REMOVED, KEPT, ALIKE = (0.8, math.inf, 0.5, math.inf, 1), (-math.inf, 0.3, -math.inf, 0.5, 0), (0.5, 2, 0.5, 2, 1)
@@ -180,8 +182,13 @@ def of_signal(records):
         if column.has("detach_mean", "detach_variance"):
             yield of_seeds(3, MORE, where, column.lead("detach_mean", "detach_variance"), unit, column.margin,
                            interior=not column.at_edge("detach_mean", "detach_variance"))
-        yield from share(5, "centered weights take away, with a detached mean", where, column, "detach_mean+center",
-                         "detach_mean", "detach_mean", REMOVED)
+        centered = list(share(5, "centered weights take away, with a detached mean", where, column, "detach_mean+center",
+                              "detach_mean", "detach_mean", REMOVED))
+        yield from centered
+        if centered:
+            yield of_seeds(5, "with centered weights a detached mean still costs", where,
+                           column.lead("layer_simple", "detach_mean+center"), unit, column.margin,
+                           interior=not column.at_edge("layer_simple", "detach_mean+center"))
         constraints = [f"detach_variance+{constraint}" for constraint in conditions_ledger.CONSTRAINTS]
         if not column.has(*constraints):
             continue
@@ -200,40 +207,41 @@ def of_factorial(records):
             continue
         predicted = ("no: exploration" if conditions_ledger.EXPLORED.match(task) else
                      "no: a control" if task.startswith(("perceptron_he", "conv_net")) else
-                     "no: needs no norm" if column.assay(none, whole) < 3 else "86a20df6, over settings")
+                     "no: needs no norm" if column.assay(none, whole) < 3 else f"{BEFORE_FACTORIAL}, over settings")
+        def gain(sentence, statement, systems, found):
+            return of_seeds(sentence, statement, where, found, unit, column.margin, interior=not column.at_edge(*systems),
+                            predicted=predicted)
+
         together = [a + b for a, b in zip(column.lead(whole, back), column.lead(none, front))]
-        for sentence, statement, systems, found in (
-                (1, "the passes gain more together than the sum of what each gains alone", (whole, back, front, none), together),
-                (2, "the backward pass alone gains over no norm", (back, none), column.lead(back, none)),
-                (2, "the forward pass alone gains over no norm", (front, none), column.lead(front, none)),
-                (2, "the backward pass alone is ahead of the forward pass alone", (back, front), column.lead(back, front)),
-                (9, "layer normalization gains over no norm", (whole, none), column.lead(whole, none))):
-            if sentence != 9 or task == "perceptron_he_adam":
-                yield of_seeds(sentence, statement, where, found, unit, column.margin,
-                               interior=not column.at_edge(*systems), predicted=predicted)
-
-
-def remaining(records):
-    """How many claims remain at a false discovery rate of 5 %."""
-    levels = sorted(claim.p for claim in all_claims(records) if claim.p is not None and claim.interior)
-    independent = tables_ledger.threshold(levels)
-    sums = sum(1 / k for k in range(1, len(levels) + 1))
-    dependent = tables_ledger.threshold([min(1, p * sums) for p in levels]) / sums
-    rows = [["claims with a p", "assumption", "remain", "with a p of at most"]]
-    for name, threshold in ("independent claims (Benjamini and Hochberg)", independent), ("any dependence (Benjamini and Yekutieli)", dependent):
-        rows.append([str(len(levels)), name, str(sum(p <= threshold * (1 + 1e-9) for p in levels)), f"{threshold:.2g}"])
-    return rows
+        yield gain(1, TOGETHER, (whole, back, front, none), together)
+        for statement, one, other in (BACKWARD_GAINS, back, none), (FORWARD_GAINS, front, none), (AHEAD, back, front):
+            yield gain(2, statement, (one, other), column.lead(one, other))
+        if task == "perceptron_he_adam":
+            yield gain(9, NORM_GAINS, (whole, none), column.lead(whole, none))
 
 
 def all_claims(records):
     return sorted([*of_forms(records["forms"]), *of_tables(records["xu2019"]), *of_forks(records["fork"]),
-                     *of_signal(records["signal"]), *of_factorial(records["factorial"])],
-                    key=lambda claim: claim.sentence)
+                   *of_signal(records["signal"]), *of_factorial(records["factorial"])], key=lambda claim: claim.sentence)
 
 
-def table(records):
-    claims = all_claims(records)
-    threshold = tables_ledger.threshold([claim.p for claim in claims if claim.p is not None and claim.interior])
+def levels_of(claims):
+    return [claim.p for claim in claims if claim.p is not None and claim.interior]
+
+
+def remaining(claims):
+    """How many claims remain at a false discovery rate of 5 %."""
+    levels = levels_of(claims)
+    rows = [["claims with a p", "assumption", "remain", "with a p of at most"]]
+    for assumption, rate in (("independent claims (Benjamini and Hochberg)", 0.05),
+                             ("any dependence (Benjamini and Yekutieli)", 0.05 / sum(1 / k for k in range(1, len(levels) + 1)))):
+        threshold = tables_ledger.threshold(levels, rate)
+        rows.append([str(len(levels)), assumption, str(sum(p <= threshold for p in levels)), f"{threshold:.2g}"])
+    return rows
+
+
+def table(claims):
+    threshold = tables_ledger.threshold(levels_of(claims))
 
     def shown_p(claim):
         if claim.p is None or not claim.interior:

@@ -45,6 +45,13 @@ def least_squares(inputs, values):
     return [row[-1] for row in rows]
 
 
+def check():
+    """That planted factors are found."""
+    inputs = [(1, a, a * a % 7) for a in range(9)]
+    found = least_squares(inputs, [2 - 3 * a + 0.5 * b for _, a, b in inputs])
+    assert all(math.isclose(x, planted) for x, planted in zip(found, (2, -3, 0.5), strict=True)), found
+
+
 def explained(values, predictions):
     """R squared."""
     mean = statistics.mean(values)

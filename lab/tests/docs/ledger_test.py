@@ -181,13 +181,16 @@ def main():
         conditions_ledger.check_signal(records["signal"], reports["signal"])
         conditions_ledger.check_factorial(records["factorial"], reports["factorial"])
 
+        cost_model.check()
+        found = claims.all_claims(records)
+
         def table(mark):
             if mark == "evidence":
                 return markdown(evidence.table(reports))
             if mark == "claims":
-                return markdown(claims.table(records))
+                return markdown(claims.table(found))
             if mark == "remaining":
-                return markdown(claims.remaining(records))
+                return markdown(claims.remaining(found))
             if mark == "cost model":
                 return markdown(cost_model.table(records["drift"]))
             if mark in ("forms verdicts", "fork verdicts", "signal verdicts"):

@@ -126,9 +126,9 @@ def level(mean, over_seeds, over_items, degrees):
     return two_sided(high, degrees)
 
 
-def threshold(levels):
-    """The greatest p that a false discovery rate of 5 % lets pass (Benjamini and Hochberg); 0 if none."""
-    return max((p for k, p in enumerate(sorted(levels), 1) if p <= 0.05 * k / len(levels)), default=0)
+def threshold(levels, rate=0.05):
+    """The greatest p that a false discovery rate lets pass (Benjamini and Hochberg); 0 if none."""
+    return max((p for k, p in enumerate(sorted(levels), 1) if p <= rate * k / len(levels)), default=0)
 
 
 def check_difference(column, text, first, a, b, levels, decided):
