@@ -196,7 +196,9 @@ function expression(root) {
   const show_tape = tape => {
     const tapes = JSON.stringify([{title: "", tape}]).replaceAll("<", "\\u003c");
     viewer.srcdoc = viewer_page.replace("TAPES", () => tapes);
+    timer = null;
   };
+  viewer.addEventListener("load", () => { if (!timer) viewer.removeAttribute("aria-busy"); });
   const update = () => {
     try {
       const found = compute({compute: "expression", text: text.value, x: +x.value, y: +y.value, second: second.checked});
@@ -204,6 +206,7 @@ function expression(root) {
       result.replaceChildren(html("table", {}, html("tr", {}, ...Object.keys(names).filter(key => key in found)
         .map(key => html("td", {}, names[key] + " ", html("b", {"data-value": key}, short(found[key])))))));
       clearTimeout(timer);
+      viewer.setAttribute("aria-busy", "true");  // until the tape of the last key is there
       timer = setTimeout(() => show_tape(found.tape), 250);
     } catch (error) {
       result.replaceChildren(html("span", {class: "red", role: "alert"}, error.message));

@@ -142,11 +142,10 @@ class Lessons(BrowserTest):
         live.find_element("name", "second").click()
         self.assertEqual([value(name) for name in ("value", "dx", "dy", "dxx", "dxy", "dyy")], ["-6.75", "-13.5", "3.38", "-18", "6.75", "0"])
         frame = live.find_element("tag name", "iframe")
-        # Every key made a page of its own: the last one must have been loaded.
-        self.wait_for(lambda: self.driver.execute_script("""
-            const [frame] = arguments, begin = frame.srcdoc.indexOf("pow"), page = frame.contentDocument;
-            return page?.readyState === "complete" && page.body?.innerText.includes("pow") &&
-                page.documentElement.innerHTML.includes(frame.srcdoc.slice(begin, frame.srcdoc.indexOf("</script", begin)))""", frame))
+        # Each key makes a page, after a pause: wait for the last one.
+        self.wait_for(lambda: not frame.get_attribute("aria-busy") and self.driver.execute_script("""
+            const [frame] = arguments, tapes = /<script[^>]*json[^]*?<\\/script/.exec(frame.srcdoc)[0];
+            return frame.contentDocument.readyState === "complete" && frame.contentDocument.documentElement.outerHTML.includes(tapes)""", frame))
         self.driver.switch_to.frame(frame)
         for _ in range(3):
             self.driver.find_element("id", "next").click()

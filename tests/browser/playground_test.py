@@ -62,7 +62,8 @@ class Playground(BrowserTest):
         WebDriverWait(self.driver, 120, .05).until(lambda driver: driver.execute_script("return !playground.is_busy()"))
 
     def click(self, text):
-        next(each for each in self.driver.find_elements("tag name", "button") if each.text == text or each.get_attribute("aria-label") == text).click()
+        self.driver.execute_script("""return [...document.querySelectorAll("button")]
+          .find(each => each.innerText === arguments[0] || each.ariaLabel === arguments[0])""", text).click()
         if text != "Run":
             self.settle()
 
@@ -158,7 +159,8 @@ class Playground(BrowserTest):
         self.assertIn("block 23 (detach_mean): the mean is detached", page.text)
         self.click("Tape of the next step")
         self.driver.switch_to.frame(self.driver.find_element("css selector", "iframe"))
-        WebDriverWait(self.driver, 30).until(lambda driver: driver.find_elements("css selector", "[data-node='3']"))
+        WebDriverWait(self.driver, 30).until(lambda driver: driver.execute_script("""
+            return document.readyState === "complete" && document.querySelector("[data-node='3']")"""))  # the page then listens to clicks
         self.driver.find_element("css selector", "[data-node='3']").click()
         self.driver.switch_to.default_content()
         WebDriverWait(self.driver, 30).until(lambda _: "The gradient of %3" in page.text)
