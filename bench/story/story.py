@@ -45,6 +45,7 @@ without = [
     ("without fused kernels", "story_library", "", 0, 1),
     ("without reused memory", "story_library", "", 1, 0),
 ]
+without_all = ("without", without[0][0])  # nothing switched off
 threads = [("operation by operation", 0), ("fused kernels", 1)]
 elsewhere = {"threads": ["core/machine/parallel.*", "core/machine/internal/quota.*"],
              "tasks by shape": ["ops/kernels/lines.*"]}
@@ -89,7 +90,7 @@ def measure(folder, rounds):
                       "rounds": times, "mb": max(one["mb"] for one in each), "loss": each[0]["loss"],
                       "bits": each[0]["bits"], "instructions": each[0]["instructions"],
                       "lines": lines_of(patterns)} | where)
-    lines += [{"table": "lines", "step": name, "lines": lines_of(patterns)} for name, patterns in elsewhere.items()]
+    lines += [{"table": "lines", "step": name, "lines": lines_of(patterns)} | where for name, patterns in elsewhere.items()]
     check(lines)
     return lines
 
@@ -126,22 +127,45 @@ def ratios(cells, others):
     return numbers([other["ms"] / cell["ms"] for cell, other in zip(cells, others)], lambda ratio: f"{ratio:.2g}")
 
 
+def by_machine(lines):
+    """The lines of each machine, in their order."""
+    return {name: [line for line in lines if line["machine"] == name]
+            for name in dict.fromkeys(line["machine"] for line in lines)}
+
+
+def gains(lines):
+    """How many times as fast as the step above it each step is, and the last one as the first."""
+    steps = [found(lines, "ladder", name) for name, *_ in ladder]
+    return [*(ratios(cells, before) for before, cells in zip(steps, steps[1:])), ratios(steps[-1], steps[0])]
+
+
+def processors(lines):
+    """A row for each machine, if there are several."""
+    machines = by_machine(lines)
+    if len(machines) == 1:
+        return []
+    heads = [*(name for name, *_ in ladder[1:]), "all together"]
+    return ["", "How many times as fast each step makes a training step, on each processor that was measured:", "",
+            f"| processor | widest vectors | {' | '.join(heads)} |", "|" + "---|" * (len(heads) + 2),
+            *(f"| {name.split(' of ')[-1]} | `{found(own, *without_all)[0]['instructions']}` | {' | '.join(gains(own))} |"
+              for name, own in machines.items())]
+
+
 def tables(lines):
+    """The tables of the machine that was measured last, which comes first, and what each step gains on all of them."""
+    everywhere, lines = lines, next(iter(by_machine(lines).values()))
     heads = " | ".join(f"`{workload}`" for workload in workloads)
-    complete = found(lines, "without", without[0][0])
+    complete = found(lines, *without_all)
     text = [f"{lines[0]['machine']}, single precision, commit {lines[0]['commit']}, medians of "
             f"{len(lines[0]['rounds'])} rounds; the widest vectors are `{complete[0]['instructions']}`. Processor "
             "time of a step on one thread, in ms, and the most memory of the process, in MB:", "",
             f"| step, in order | {heads} | times as fast | MB | lines |", "|" + "---|" * (len(workloads) + 4)]
-    before = None
-    for name, *_ in ladder:
+    *steps, together = ["", *gains(lines)]
+    for (name, *_), gain in zip(ladder, steps):
         cells = found(lines, "ladder", name)
-        gain = "" if before is None else ratios(cells, before)
         memory = numbers([cell["mb"] for cell in cells], "{:.0f}".format)
         text.append(f"| {name} | {times(cells)} | {gain} | {memory} | {cells[0]['lines'] or ''} |")
-        before = cells
-    first, last = found(lines, "ladder", ladder[0][0]), before
-    text += [f"| all together | | | | {ratios(last, first)} | | |", "",
+    text += [f"| all together | | | | {together} | | |", "",
              "One step at a time switched off in the complete library, on one thread:", "",
              f"| | {heads} | times as long |", "|" + "---|" * (len(workloads) + 2)]
     for name, *_ in without:
@@ -153,16 +177,18 @@ def tables(lines):
         one, two = (found(lines, f"threads {count}", name) for count in (1, 2))
         text += [f"| {name} | 1 | {times(one)} | |", f"| | 2 | {times(two)} | {ratios(two, one)} |"]
     sizes = {line["step"]: line["lines"] for line in lines if line["table"] == "lines"}
-    return [*text, "", f"Threads have {sizes['threads']} lines, tasks by shape {sizes['tasks by shape']}."]
+    return [*text, "", f"Threads have {sizes['threads']} lines, tasks by shape {sizes['tasks by shape']}.",
+            *processors(everywhere)]
 
 
 def drawn(lines):
     """How many times as fast as the first step each step is, on an axis of powers of two."""
+    lines = next(iter(by_machine(lines).values()))
     first = found(lines, "ladder", ladder[0][0])
-    gains = {name: [one["ms"] / cell["ms"] for one, cell in zip(first, found(lines, "ladder", name))]
+    total = {name: [one["ms"] / cell["ms"] for one, cell in zip(first, found(lines, "ladder", name))]
              for name, *_ in ladder}
-    most = 2 ** math.ceil(math.log2(max(map(max, gains.values()))))
-    bottom = top + step * len(gains)
+    most = 2 ** math.ceil(math.log2(max(map(max, total.values()))))
+    bottom = top + step * len(total)
     place = lambda gain: left + width * math.log2(gain) / math.log2(most)  # noqa: E731
     height = bottom + 44
     size = f'viewBox="0 0 700 {height}" width="700" height="{height}"'
@@ -183,11 +209,11 @@ def drawn(lines):
         tick *= 2
     out.append(f'<text text-anchor="middle" x="{left + width / 2}" y="{bottom + 34}">'
                "times as fast as one header, on one thread</text>")
-    heights = [top + step * i for i in range(len(gains))]
+    heights = [top + step * i for i in range(len(total))]
     for i, name in enumerate(workloads):
-        points = " ".join(f"{place(gain[i]):.1f},{y}" for gain, y in zip(gains.values(), heights))
+        points = " ".join(f"{place(gain[i]):.1f},{y}" for gain, y in zip(total.values(), heights))
         out.append(f'<polyline class="{name}_line" points="{points}"/>')
-    for (name, gain), y in zip(gains.items(), heights):
+    for (name, gain), y in zip(total.items(), heights):
         out.append(f'<text text-anchor="end" x="{left - 14}" y="{y + 4}">{name}</text>')
         out += [f'<circle class="{workload}" cx="{place(one):.1f}" cy="{y}" r="5"/>'
                 for workload, one in zip(workloads, gain)]
@@ -213,6 +239,9 @@ def main():
     lines = measure(flags.folder, flags.rounds)
     print("\n".join(tables(lines)))
     if flags.page:
+        # The figures of other machines stay.
+        before = [json.loads(line) for line in kept.read_text().splitlines()]
+        lines += [line for line in before if line["machine"] != lines[0]["machine"]]
         kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
         for path, text in zip((page, picture), page_and_picture(kept)):
             path.write_text(text)
