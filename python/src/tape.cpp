@@ -1,0 +1,161 @@
+#include <memory>
+
+#include "arguments.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::python {
+namespace {
+
+template <class Object>
+nb::class_<Scope<Object>> bind_scope(nb::module_& module, const char* name) {
+  return nb::class_<Scope<Object>>(module, name, documentation(name), nb::dynamic_attr())
+      .def("__enter__",
+           [](const nb::object& self) {
+             nb::cast<Scope<Object>&>(self).enter();
+             return self;
+           })
+      .def(
+          "__exit__",
+          [](const nb::object& self, const nb::args&) {
+            auto& scope = nb::cast<Scope<Object>&>(self);
+            if constexpr (std::is_same_v<Object, Tape>)
+              if (scope.get().options().keep_values) self.attr("_json") = as_json(scope.get());
+            scope.leave();
+          },
+          nb::sig("def __exit__(self, *args) -> None"));
+}
+
+/// A function of tensors in Python. Copies share it, so that they can be made while others run
+/// Python.
+template <class Arguments>
+auto python_function(const nb::callable& f, const Arguments& arguments) {
+  return [held = std::make_shared<nb::callable>(f), arguments](const auto& input) {
+    const nb::gil_scoped_acquire acquired;
+    const nb::object result = arguments(*held, input);
+    Tensor value;
+    if (!nb::try_cast(result, value))
+      fail<ArgumentError>("derivatives: f must return a Tensor: {}",
+                          nb::repr(result.type()).c_str());
+    return value;
+  };
+}
+/// One that is called with an argument for each of the inputs.
+Function of_several(const nb::callable& f) {
+  return python_function(f, [](const nb::callable& held, const std::vector<Tensor>& inputs) {
+    nb::list arguments;
+    for (const Tensor& input : inputs) arguments.append(nb::cast(input));
+    return nb::object(held(*arguments));
+  });
+}
+std::function<Tensor(const Tensor&)> of_one(const nb::callable& f) {
+  return python_function(
+      f, [](const nb::callable& held, const Tensor& input) { return nb::object(held(input)); });
+}
+
+/// Calls what calls back into Python: others may run Python except while it does. It gets the line
+/// of Python, since a PlaceScope would attribute to it what the function given does.
+template <class Call>
+auto with_callback(const Call& call) {
+  const Place place = python_line();
+  const nb::gil_scoped_release release;
+  return call(place);
+}
+
+/// The page of the viewer. A tape that has ended and has kept its values has left its JSON behind.
+std::string page_of(const nb::object& self) {
+  const auto& tape = nb::cast<const Scope<Tape>&>(self);
+  expect<TapeError>(tape.is_open() || nb::hasattr(self, "_json"),
+                    "show: the tape has ended and has not kept its values; begin it with "
+                    "keep_values=True, or show it inside of `with`");
+  const std::string json =
+      tape.is_open() ? as_json(tape.get()) : nb::cast<std::string>(self.attr("_json"));
+  const nb::object folder = nb::module_::import_("tempfile").attr("TemporaryDirectory")();
+  const auto file = nb::cast<std::string>(folder.attr("name")) + "/tape.html";
+  write_viewer({{"", json}}, file);
+  std::string page = read_text(file);
+  folder.attr("cleanup")();
+  return page;
+}
+
+void bind_derivatives(nb::module_& module) {
+  using Tensors = std::vector<Tensor>;
+  module.def(
+      "vjp",
+      [](const nb::callable& f, const Tensors& xs, const Tensor& v) {
+        const Function inner = of_several(f);
+        return with_callback([&](Place place) { return vjp(inner, xs, v, place); });
+      },
+      "f"_a, "xs"_a, "v"_a, documentation("vjp"));
+  module.def(
+      "jvp",
+      [](const nb::callable& f, const Tensors& xs, const Tensors& vs) {
+        const Function inner = of_several(f);
+        return with_callback([&](Place place) { return jvp(inner, xs, vs, place); });
+      },
+      "f"_a, "xs"_a, "vs"_a, documentation("jvp"));
+  module.def(
+      "jacobian",
+      [](const nb::callable& f, const Tensor& x) {
+        const auto inner = of_one(f);
+        return with_callback([&](Place place) { return jacobian(inner, x, place); });
+      },
+      "f"_a, "x"_a, documentation("jacobian"));
+  module.def(
+      "hvp",
+      [](const nb::callable& f, const Tensor& x, const Tensor& v) {
+        const auto inner = of_one(f);
+        return with_callback([&](Place place) { return hvp(inner, x, v, place); });
+      },
+      "f"_a, "x"_a, "v"_a, documentation("hvp"));
+}
+
+}  // namespace
+
+void bind_tape(nb::module_& module) {
+  bind_scope<Tape>(module, "Tape")
+      .def(
+          "__init__",
+          [](Scope<Tape>* self, bool keep_values, bool check_finite) {
+            new (self) Scope<Tape>("Tape", TapeOptions{keep_values, check_finite});
+          },
+          nb::kw_only(), "keep_values"_a = false, "check_finite"_a = false)
+      .def_prop_ro(
+          "size", [](const Scope<Tape>& tape) { return tape.get().size(); }, "The number of nodes.")
+      .def("__str__", [](const Scope<Tape>& tape) { return to_string(tape.get()); })
+      .def_prop_ro("is_open", &Scope<Tape>::is_open,
+                   "Whether operations are recorded, or only paused.")
+      .def(
+          "parameters", [](const Scope<Tape>& tape) { return tape.get().parameters(); },
+          documentation("Tape::parameters"))
+      .def(
+          "bytes", [](const Scope<Tape>& tape) { return tape.get().bytes(); },
+          documentation("Tape::bytes"))
+      .def(
+          "show",
+          [](const nb::object& self) {
+            return nb::module_::import_("tapegrad.viewer").attr("Page")(page_of(self));
+          },
+          documentation("write_viewer"))
+      .def("_repr_html_",
+           [](const nb::object& self) { return self.attr("show")().attr("_repr_html_")(); })
+      .def(
+          "gradient",
+          [](const Scope<Tape>& tape, const Tensor& x) {
+            const Tape& held = tape.get();
+            expect<TapeError>(held.holds(x), "gradient: x is not on this tape");
+            return held.gradient(x.node());
+          },
+          "x"_a, documentation("Tape::gradient"));
+  bind_scope<NoGrad>(module, "NoGrad").def("__init__", [](Scope<NoGrad>* self) {
+    new (self) Scope<NoGrad>("NoGrad");
+  });
+  module.attr("no_grad") = nb::object(module.attr("NoGrad"));
+  bind_derivatives(module);
+  module.def(
+      "explain", [](const Tensor& x) { return explain(Tape::required("explain"), x); },
+      nb::call_guard<Unlocked>(), "x"_a, documentation("explain"));
+  module.def(
+      "explain", [](const Parameter& x) { return explain(Tape::required("explain"), x); },
+      nb::call_guard<Unlocked>(), "x"_a);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::python

@@ -1,0 +1,47 @@
+"""Each public name of the library has a binding or stands in unbound.txt; help() has the words of the headers.
+
+TAPEGRAD_INCLUDE is the folder of the headers of the installed library, which holds tapegrad/."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+from tapegrad import float32, float64
+
+project = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Coverage(unittest.TestCase):
+    def test_names_without_a_binding(self):
+        left = subprocess.run(
+            [sys.executable, project / "generate.py", pathlib.Path(os.environ["TAPEGRAD_INCLUDE"]) / "tapegrad"],
+            check=True, capture_output=True, text=True).stdout.splitlines()
+        unbound = [line for line in left if not hasattr(float64, line.split(": ")[1])]
+        listed = (project / "unbound.txt").read_text().splitlines()
+        self.assertEqual(unbound, listed, "a public name has gained or lost its binding: bind it, or edit unbound.txt")
+
+    def test_both_precisions_have_the_same_names(self):
+        self.assertEqual(dir(float32), dir(float64))
+
+    def test_help(self):
+        self.assertIn("max(x, 0); the gradient at 0 is 0, and at NaN 1.", float32.relu.__doc__)
+        self.assertIn("detach_mean: the sweep treats the mean as a constant", float32.layer_norm.__doc__)
+        self.assertIn("immutable array", float32.Tensor.__doc__)
+        self.assertIn("reduction: one of 'none', 'sum', 'mean'", float32.mse.__doc__)
+
+    def test_the_time_of_an_import(self):
+        def seconds(code):
+            begin = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            return time.perf_counter() - begin
+
+        numpy, both = (min(seconds(f"import {name}") for _ in range(5)) for name in ("numpy", "numpy, tapegrad"))
+        print(f"import tapegrad takes {1000 * (both - numpy):.0f} ms beside numpy's {1000 * numpy:.0f} ms")
+        self.assertLess(both - numpy, 0.3)
+
+
+if __name__ == "__main__":
+    unittest.main()
