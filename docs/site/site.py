@@ -238,7 +238,7 @@ class Site:
             self.write_engine()
         for source in [*ROOT.glob("*.md"), *(page for folder in DOCS for page in (ROOT / folder).glob("*.md")),
                        *(ROOT / "course").rglob("*.md"), ROOT / "bench/NOTES.md", ROOT / "examples/mini/README.md",
-                       ROOT / "lab/README.md", ROOT / "lab/ledger/README.md"]:
+                       ROOT / "lab/README.md", ROOT / "lab/ledger/README.md", ROOT / "python/README.md"]:
             self.write_markdown(source.relative_to(ROOT))
         for picture in (ROOT / "course").rglob("*.svg"):
             shutil.copy(picture, self.folder / picture.parent.relative_to(ROOT))
