@@ -147,8 +147,8 @@ std::vector<JudgedClaim> form_predictions(const std::vector<FormColumn>& columns
                       [&] { return within(c, backward_alone, layer_norm, margin); });
       });
   predict(
-      "With momentum, small initial weights and 6 layers or more, it stays more than a point "
-      "behind",
+      "With momentum, small initial weights and 6 layers or more, the backward pass alone stays "
+      "more than a point behind",
       [&](const FormColumn& c) {
         return unless(!is(c, "momentum", "uniform", 6),
                       [&] { return ahead(c, layer_norm, backward_alone, margin); });

@@ -217,7 +217,7 @@ class Hostile(unittest.TestCase):
                             + f"\ninline const int early = (number >= {len(cls.functions)} ? hostile(0, number) : void(), 0);\n")
         cls.program = grade.Program(grade.stages()[0], cls.file, cls.folder, "g++", ["-O0"])
         cls.addClassCleanup(cls.program.file.close)
-        limits = {"POINT": grade.POINT._replace(seconds=1, waiting=3), "COMPILER": grade.Limits(4, 8, 1, 10, None)}
+        limits = {"POINT": grade.POINT._replace(seconds=1, waiting=3), "COMPILER": grade.Limits(15, 30, 1, 10, None)}
         for name, limit in limits.items():
             patch = unittest.mock.patch.object(grade, name, limit)
             patch.start()

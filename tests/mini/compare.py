@@ -1,10 +1,12 @@
-"""compare.py ONE OTHER [BITS ULPS]: runs two programs; both must print the same, which is not nothing.
+"""compare.py ONE OTHER [BITS ULPS]: runs two programs; both must print the same, which is not nothing. What is printed as
+zero may have either sign: it can be a rounding error.
 
 With BITS, those of a significand, each line is a name and numbers as %a prints them, which may differ by ULPS units in
 the last place of the line's largest number.
 """
 
 import math
+import re
 import subprocess
 import sys
 
@@ -26,7 +28,7 @@ for program in sys.argv[1:3]:
     result = subprocess.run([program], capture_output=True, text=True, timeout=300)
     if result.returncode != 0 or not result.stdout:
         sys.exit(f"{program}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
-    printed.append(result.stdout.splitlines())
+    printed.append(re.sub(r"-(?=0\.0+(?!\d))", " ", result.stdout).splitlines())
 one, other = printed
 bits, allowed = map(float, sys.argv[3:5] or (0, 0))
 greatest = 0

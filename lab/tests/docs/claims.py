@@ -133,8 +133,8 @@ def of_tables(records):
         yield claim(2, FORWARD_GAINS, title, [front], [none], unit)
         yield claim(2, AHEAD, title, [back], [front], unit)
     for title, unit in ("Multi30k De-En", "BLEU"), ("UD-EWT", "points of UAS"), ("MNIST", "points"):
-        yield claim(4, "a detached mean costs", title, ["layer_simple"], ["detach_mean"], unit)
-        yield claim(6, "a detached deviation costs", title, ["layer_simple"], ["detach_variance"], unit)
+        yield claim(4, "a detached mean has a cost", title, ["layer_simple"], ["detach_mean"], unit)
+        yield claim(6, "a detached deviation has a cost", title, ["layer_simple"], ["detach_variance"], unit)
         yield claim(3, MORE, title, ["detach_mean"], ["detach_variance"], unit)
         yield claim(5, "centered weights gain with a detached mean", title, ["detach_mean+center"], ["detach_mean"], unit,
                     predicted=NOT_VERIFIABLE)
@@ -143,7 +143,7 @@ def of_tables(records):
 def of_forks(records):
     costs = fork_ledger.Costs([record for (run, _), record in records.items() if run == "fork/adam"])
     for point in 120, 480, 960:
-        yield of_seeds(10, f"60 steps with both statistics detached cost, from step {point} on", "perceptron on MNIST, Adam",
+        yield of_seeds(10, f"60 steps with both statistics detached have a cost, from step {point} on", "perceptron on MNIST, Adam",
                        costs.of("both detached", point, "at once"), "% of the loss", fork_ledger.MARGIN, predicted=NOT_VERIFIABLE)
 
 
@@ -177,25 +177,25 @@ def of_signal(records):
         for sentence, what in (4, "mean"), (6, "deviation"):
             detached = {"mean": "detach_mean", "deviation": "detach_variance"}[what]
             if column.has("layer_simple", detached):
-                yield of_seeds(sentence, f"a detached {what} costs", where, column.lead("layer_simple", detached), unit,
+                yield of_seeds(sentence, f"a detached {what} has a cost", where, column.lead("layer_simple", detached), unit,
                                column.margin, interior=not column.at_edge("layer_simple", detached))
         if column.has("detach_mean", "detach_variance"):
             yield of_seeds(3, MORE, where, column.lead("detach_mean", "detach_variance"), unit, column.margin,
                            interior=not column.at_edge("detach_mean", "detach_variance"))
-        centered = list(share(5, "centered weights take away, with a detached mean", where, column, "detach_mean+center",
+        centered = list(share(5, "centered weights remove the cost of a detached mean", where, column, "detach_mean+center",
                               "detach_mean", "detach_mean", REMOVED))
         yield from centered
         if centered:
-            yield of_seeds(5, "with centered weights a detached mean still costs", where,
+            yield of_seeds(5, "with centered weights a detached mean still has a cost", where,
                            column.lead("layer_simple", "detach_mean+center"), unit, column.margin,
                            interior=not column.at_edge("layer_simple", "detach_mean+center"))
         constraints = [f"detach_variance+{constraint}" for constraint in conditions_ledger.CONSTRAINTS]
         if not column.has(*constraints):
             continue
         most = min(constraints, key=lambda system: sum(column.cells[system].values))
-        yield from share(7, f"{most.partition('+')[2]}, which helps most, takes away with a detached deviation", where, column,
+        yield from share(7, f"{most.partition('+')[2]}, which helps most, removes the cost of a detached deviation", where, column,
                          most, "detach_variance", "detach_variance", KEPT)
-        yield from share(8, "RMS norm loses with a detached divisor, beside the cost of a detached deviation", where, column,
+        yield from share(8, "a detached divisor costs RMS norm as much as a detached deviation costs layer normalization", where, column,
                          "rms_simple", "rms_detached", "detach_variance", ALIKE)
 
 
