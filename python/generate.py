@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the bindings of the functions and optimizers that the headers declare, and all documentation.
 
-    generate.py INCLUDE OUT     writes functions.cpp and documentation.cpp to OUT
+    generate.py INCLUDE OUT     writes functions_*.cpp, optimizers.cpp and documentation.cpp to OUT
     generate.py INCLUDE         lists the public names that a module must bind by hand or leave out
 
 INCLUDE is the folder tapegrad/ of an installed library. A function is bound if TYPES has all of its types; a struct of
@@ -193,8 +193,9 @@ class Headers:
         return argument, conversion, "nb::none()" if default in ("{}", "nullptr") else default
 
     def bound(self):
-        """Name, source and documentation of each function that can be bound."""
-        for name, text, comment in self.functions:
+        """Name and source of each function that can be bound. Of overloads, the one for a tensor comes before the one
+        for several, since a tensor is also a sequence of tensors."""
+        for name, text, comment in sorted(self.functions, key=lambda function: "std::vector<Tensor>" in function[1]):
             read = signature(text)
             if name in BY_HAND or read is None or read[0] not in RESULTS:
                 continue

@@ -51,8 +51,9 @@ std::vector<Padding> paddings_of(const std::vector<std::pair<Index, Index>>& giv
 int position_of_choice(const char* option, const std::string& given,
                        const std::vector<const char*>& names) {
   const auto found = std::find(names.begin(), names.end(), given);
-  expect<ArgumentError>(found != names.end(), "{}: unknown value: '{}'; available: {}", option,
-                        given, fmt::join(names, ", "));
+  if (found == names.end())
+    fail<ArgumentError>("{}: unknown value: '{}'; available: {}", option, given,
+                        fmt::format("{}", fmt::join(names, ", ")));
   return static_cast<int>(found - names.begin());
 }
 

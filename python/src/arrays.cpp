@@ -121,7 +121,7 @@ void bind_exchange(nb::class_<Owner>& bound, const char* type) {
               new (self) Owner(copied<Owner>(type, values));
             }
           },
-          "values"_a,
+          "values"_a.none(),
           "A copy of numbers, lists of numbers, or an array of NumPy or any library with DLPack, "
           "of any\nstrides. Numbers of other types are rounded.")
       .def(nb::init<>(), documentation(std::string(type) + "::" + type))

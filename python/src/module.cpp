@@ -44,6 +44,8 @@ void bind_errors(nb::module_& module) {
 NB_MODULE(TAPEGRAD_MODULE, module) {
   using namespace tapegrad::python;
   module.doc() = "The operations of tapegrad on tensors of one type of number.";
+  // A graph of PyTorch that lives to the end of the program keeps a Norm, which is no leak.
+  nb::set_leak_warnings(false);
   bind_errors(module);
   bind_arrays(module);
   bind_tape(module);

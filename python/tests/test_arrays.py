@@ -1,5 +1,6 @@
 """Arrays go in as copies and out without one; what does not fit is refused by name."""
 
+import ctypes
 import gc
 import sys
 import unittest
@@ -60,6 +61,45 @@ class ArraysIn(unittest.TestCase):
                 tg.Indices(np.zeros(2))
             with self.assertRaises(ShapeError):
                 tg.Tensor(np.zeros((1,) * 9))
+
+
+class Producer:
+    """An array of two float32 on a device of any number, with DLPack's structs in ctypes. `released` counts the calls
+    of its deleter."""
+
+    class Managed(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                    ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                    ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                    ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+                    ("context", ctypes.c_void_p), ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
+
+    def __init__(self, device):
+        self.elements, self.shape = (ctypes.c_float * 2)(3, 4), (ctypes.c_int64 * 1)(2)
+        self.released = 0
+        self.managed = self.Managed(ctypes.addressof(self.elements), device, 0, 1, 2, 32, 1, self.shape, None, 0, None,
+                                    self.Managed._fields_[-1][1](self.release))
+
+    def release(self, _):
+        self.released += 1
+
+    def __dlpack__(self, **_):
+        capsule = ctypes.pythonapi.PyCapsule_New
+        capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return capsule(ctypes.addressof(self.managed), b"dltensor", None)
+
+    def __dlpack_device__(self):
+        return (self.managed.device, 0)
+
+
+class Devices(unittest.TestCase):
+    def test_another_device_is_refused(self):
+        for tg, _ in PRECISIONS:
+            here, gpu = Producer(1), Producer(2)
+            np.testing.assert_array_equal(tg.Tensor(here).numpy(), [3, 4])
+            with self.assertRaisesRegex(ArgumentError, "another device: DLPack's number 2; copy it to the CPU"):
+                tg.Tensor(gpu)
+            self.assertEqual((here.released, gpu.released), (1, 1))
 
 
 class ArraysOut(unittest.TestCase):

@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import json
+import sys
 import threading
 import unittest
 
@@ -164,21 +165,39 @@ class Threads(unittest.TestCase):
             slope = 1 - np.tanh(x @ x) ** 2
             np.testing.assert_allclose(found, slope @ x.T + x.T @ slope, atol=1e-12)
 
-    def test_kernels_let_others_run(self):
-        big, turns, done = float32.ones([1200, 1200]), [], threading.Event()
+    def turns_during(self, call):
+        """Whether another thread ran while this one called. Threads give way only where they let go of Python's lock,
+        since the interval after which one takes it from another is long."""
+        turns, begin = [], threading.Event()
 
-        def count():
-            while not done.is_set():
-                turns.append(1)
+        def other():
+            begin.wait()
+            turns.append(1)
 
-        thread = threading.Thread(target=count)
-        thread.start()
-        before = len(turns)
-        float32.matmul(big, big)
-        during = len(turns) - before
-        done.set()
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(1000)
+        try:
+            thread = threading.Thread(target=other)
+            thread.start()
+            begin.set()
+            for _ in range(200):
+                if not turns:
+                    call()
+            found = bool(turns)
+        finally:
+            sys.setswitchinterval(usual)
         thread.join()
-        self.assertGreater(during, 0)
+        return found
+
+    def test_kernels_let_others_run(self):
+        for tg in (float32, float64):
+            big, random = tg.ones([500, 500]), tg.Random(1)
+            with tg.Tape():
+                x = tg.watch(big)
+                self.assertTrue(self.turns_during(lambda: tg.grad(tg.sum(x @ big), x, keep=True)))
+            for call in (lambda: tg.matmul(big, big), lambda: big @ big):
+                self.assertTrue(self.turns_during(call))
+            self.assertFalse(self.turns_during(lambda: random.normal([500, 500])))  # it changes, so it keeps the lock
 
 
 class Instrument(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""A norm of tapegrad in a net of PyTorch: its value, its gradient and derivatives of that, against definitions in torch."""
+"""A norm of tapegrad in a net of PyTorch: its value and derivatives, against definitions in torch."""
 
 import unittest
 
