@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <functional>
 #include <utility>
 
 #include "tapegrad/core/machine/parallel.h"
@@ -18,11 +19,10 @@ double microseconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::micro>(end - begin).count();
 }
 
-// The 10th percentile: other programs on the same processors only add to a time.
-double low(std::vector<double> values) {
-  const auto tenth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10);
-  std::nth_element(values.begin(), tenth, values.end());
-  return *tenth;
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 // Microseconds that this thread has had a processor. By another clock, long tasks would seem longer
@@ -107,6 +107,29 @@ WakeUp wake_up_after(double alone) {
           microseconds_between(std::max(ended[0], ended[1]), returned)};
 }
 
+// Medians of some calls.
+WakeUp wake_ups_after(double alone) {
+  constexpr int calls = 11;
+  std::vector<double> first, second, join;
+  for (int i = 0; i < calls; ++i) {
+    const WakeUp each = wake_up_after(alone);
+    first.push_back(each.first);
+    second.push_back(each.second);
+    join.push_back(each.join);
+  }
+  return {alone, median(first), median(second), median(join)};
+}
+
+// Calls `measure` many times and returns what is least by `less`: other programs on the same
+// processors only add to a time.
+template <class Measure, class Less>
+auto least_of(const Measure& measure, const Less& less) {
+  constexpr int rounds = 30;
+  auto least = measure();
+  for (int i = 1; i < rounds; ++i) least = std::min(least, measure(), less);
+  return least;
+}
+
 }  // namespace
 
 std::vector<Section> sections_of(const std::function<void()>& step) {
@@ -115,29 +138,21 @@ std::vector<Section> sections_of(const std::function<void()>& step) {
 
 std::vector<WakeUp> measure_wake_ups() {
   std::vector<WakeUp> found;
-  for (const double alone : {0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 5000.0}) {
-    std::vector<double> first, second, join;
-    for (int i = 0; i < 100; ++i) {
-      const WakeUp each = wake_up_after(alone);
-      first.push_back(each.first);
-      second.push_back(each.second);
-      join.push_back(each.join);
-    }
-    found.push_back({alone, low(first), low(second), low(join)});
-  }
+  for (const double alone : {0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 5000.0})
+    found.push_back(least_of([=] { return wake_ups_after(alone); },
+                             [](const WakeUp& a, const WakeUp& b) { return a.second < b.second; }));
   return found;
 }
 
 double measure_empty_task() {
   constexpr Index tasks = 4096;
-  std::vector<double> times;
-  for (int i = 0; i < 100; ++i) {
+  const auto measure = [] {
     const Clock::time_point begin = Clock::now();
     parallel_for(tasks, [](Index) {});
     // Two threads share the tasks.
-    times.push_back(2 * microseconds_between(begin, Clock::now()) / tasks);
-  }
-  return low(times);
+    return 2 * microseconds_between(begin, Clock::now()) / tasks;
+  };
+  return least_of(measure, std::less<>());
 }
 
 }  // namespace tapegrad::bench

@@ -24,7 +24,8 @@ std::vector<Section> sections_of(const std::function<void()>& step);
 struct WakeUp {
   double alone, first, second, join;
 };
-/// For times alone of 0 to 5 ms, the 10th percentiles of 100 calls. Call it with two threads.
+/// For times alone of 0 to 5 ms, medians of 11 calls in the quietest of 30 rounds. Call it with two
+/// threads.
 std::vector<WakeUp> measure_wake_ups();
 /// Microseconds of a task that does nothing, on one of two threads. Call it with two threads.
 double measure_empty_task();
