@@ -9,6 +9,7 @@
 #include "machine_limits.h"
 #include "rows.h"
 #include "tapegrad/tapegrad.h"
+#include "tasks.h"
 #include "timing.h"
 
 namespace {
@@ -52,7 +53,7 @@ void print_limits(const bench::Limits& limits) {
 
 struct BenchFlags {
   std::vector<std::string> rows;
-  std::string json_file;
+  std::string json_file, tasks_file;
   int threads = std::min(2, tapegrad::threads());
   int steps = 0;
   bool list = false, only_limits = false;
@@ -63,6 +64,8 @@ struct BenchFlags {
     app.add_option("rows", rows, "rows to measure (all)")->check(CLI::IsMember(names));
     app.add_option("--threads", threads, "threads (all, at most 2)")->check(CLI::Range(1, 1024));
     app.add_option("--json", json_file, "also write one JSON object per row to this file");
+    app.add_option("--tasks", tasks_file,
+                   "only write the tasks of each row's step to this file, and what threads cost");
     app.add_option("--steps", steps,
                    "only run this many steps of each row, and print its number of operations")
         ->check(CLI::Range(1, 1000000));
@@ -109,6 +112,36 @@ nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limi
   return line;
 }
 
+// Writes an object for the machine, then one for each row: by the number of threads, milliseconds
+// of a step, and the sections of several steps, each a list of its operation, microseconds alone
+// and those of each task.
+void write_tasks(const std::vector<bench::BenchRow>& rows, std::ofstream& file) {
+  constexpr int recorded_steps = 9, most_threads = 64;
+  const int processors = threads();
+  set_threads(2);
+  nlohmann::ordered_json machine{{"empty_task", bench::measure_empty_task()}};
+  for (const auto& [alone, first, second, join] : bench::measure_wake_ups())
+    machine["wake_ups"].push_back({alone, first, second, join});
+  file << machine.dump() << '\n';
+  for (const auto& row : rows) {
+    const std::function<void()> step = row.prepare();
+    nlohmann::ordered_json line{{"row", row.name}};
+    for (int count = 1; count <= processors; count *= 2) {
+      set_threads(count);
+      line["ms"][fmt::format("{}", count)] = bench::measure(step).median;
+    }
+    for (int i = 0; i < recorded_steps; ++i)
+      for (int count = 1; count <= most_threads; count *= 2) {
+        set_threads(count);
+        nlohmann::ordered_json sections = nlohmann::ordered_json::array();
+        for (const auto& [operation, alone, tasks] : bench::sections_of(step))
+          sections.push_back({operation, alone, tasks});
+        line["steps"][fmt::format("{}", count)].push_back(std::move(sections));
+      }
+    file << line.dump() << '\n';
+  }
+}
+
 void print_products() {
   for (const auto& [m, n, k, flops] : bench::measure_products())
     fmt::print("product {:>4} x {:>4} x {:>4}: {:>4.0f} GFLOP/s\n", m, n, k, flops * 1e-9);
@@ -141,12 +174,17 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::ofstream json;
-  if (!flags.json_file.empty()) {
-    json.open(flags.json_file);
+  if (const std::string& file = flags.tasks_file.empty() ? flags.json_file : flags.tasks_file;
+      !file.empty()) {
+    json.open(file);
     if (!json) {
-      fmt::print(stderr, "bench: cannot write {}\n", flags.json_file);
+      fmt::print(stderr, "bench: cannot write {}\n", file);
       return 1;
     }
+  }
+  if (!flags.tasks_file.empty()) {
+    write_tasks(flags.chosen(), json);
+    return 0;
   }
   if (flags.steps > 0) {
     set_threads(flags.threads);

@@ -13,6 +13,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/internal/quota.h"
+#include "tapegrad/core/machine/profile.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -149,10 +150,13 @@ void set_threads(int count) {
 }
 
 void detail::run_tiles(Index tiles, void (*run)(const void*, Index), const void* body) {
-  if (thread_count == 1)
-    for (Index tile = 0; tile < tiles; ++tile) run(body, tile);
-  else
-    run_on_threads(tiles, run, body);
+  Profile::Observer* observer = Profile::active() ? Profile::active()->observer() : nullptr;
+  if (thread_count > 1 && !observer) return run_on_threads(tiles, run, body);
+  if (observer) observer->section_began(tiles);
+  for (Index tile = 0; tile < tiles; ++tile) {
+    run(body, tile);
+    if (observer) observer->task_ended();
+  }
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

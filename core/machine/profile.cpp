@@ -43,7 +43,9 @@ void Profile::ended(std::string_view operation) {
 }
 
 Profile::Entry& Profile::entry(std::string_view operation, bool backward) {
-  return entries_[{std::string(operation), backward}];
+  Entry& found = entries_[{std::string(operation), backward}];
+  if (found.name.empty()) found.name = std::string(operation) + (backward ? " backward" : "");
+  return found;
 }
 
 void Profile::close(Entry& entry) {
@@ -53,14 +55,12 @@ void Profile::close(Entry& entry) {
   entry.work += pending_;
   pending_ = {};
   last_ = now;
+  if (observer_ != nullptr) observer_->operation_ended(entry.name);
 }
 
 std::vector<Profile::Entry> Profile::entries() const {
   std::vector<Entry> list;
-  for (const auto& [key, entry] : entries_) {
-    list.push_back(entry);
-    list.back().name = key.first + (key.second ? " backward" : "");
-  }
+  for (const auto& [key, entry] : entries_) list.push_back(entry);
   std::stable_sort(list.begin(), list.end(),
                    [](const Entry& a, const Entry& b) { return a.seconds > b.seconds; });
   return list;

@@ -38,6 +38,16 @@ struct Work {
 /// Example: `Profile profile; { Profile::Scope measured(profile); net(x); } to_string(profile)`
 class Profile {
  public:
+  /// Learns how operations are divided among `threads()`: a section is a call of `parallel_for` for
+  /// several tasks. While they are observed, the calling thread runs all tasks, one by one.
+  struct Observer {
+    virtual void section_began(Index tasks) = 0;
+    virtual void task_ended() = 0;
+    virtual void operation_ended(const std::string& name) = 0;  ///< its Entry::name
+  };
+  explicit Profile(Observer* observer = nullptr) : observer_(observer) {}
+  Observer* observer() const { return observer_; }
+
   struct Entry {
     std::string name;  ///< of the operation; its backward rules have an entry ending in " backward"
     Index calls = 0;
@@ -85,6 +95,7 @@ class Profile {
   void close(Entry& entry);
 
   static constinit thread_local Profile* active_;  // the innermost in scope on this thread
+  Observer* observer_;
   Clock::time_point last_;
   Index scopes_ = 0;
   int spans_ = 0;

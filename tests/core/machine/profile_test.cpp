@@ -7,6 +7,8 @@
 
 #include "ops/table.h"
 #include "support/golden.h"
+#include "support/restore_threads.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/precision.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/functions/attention.h"
@@ -33,6 +35,14 @@ double bytes_of_all(const Profile& profile) {
     bytes += static_cast<double>(calls) * work.bytes;
   return bytes;
 }
+
+// Writes down what a profile tells it: "3(..." are the tasks of a section.
+struct ObserverLog : Profile::Observer {
+  void section_began(Index tasks) override { text += std::to_string(tasks) + "("; }
+  void task_ended() override { text += "."; }
+  void operation_ended(const std::string& name) override { text += " " + name + "; "; }
+  std::string text;
+};
 
 }  // namespace
 
@@ -105,6 +115,29 @@ TEST_CASE("nothing is measured out of scope", "[profile]") {
     CHECK(entry(other, "exp").calls == 1);
   }
   CHECK(entry(profile, "exp").calls == 0);
+}
+
+TEST_CASE("an observer learns of sections, tasks and operations", "[profile]") {
+  const testing::RestoreThreads restore;
+  const auto run = [](int threads) {
+    set_threads(threads);
+    ObserverLog log;
+    Profile profile(&log);
+    {
+      const Profile::Scope measured(profile);
+      const Tape tape;
+      const Tensor x = watch(ones({2, elements_per_tile}));
+      parallel_for(3, [](Index task) {
+        if (task == 1) parallel_for(2, [](Index) {});
+      });
+      grad(sum(exp(x)), {x});
+    }
+    parallel_for(2, [](Index) {});  // out of scope
+    return log.text;
+  };
+  for (const int threads : {1, 2})
+    CHECK(run(threads) ==
+          "3(.2(....2(.. exp; 2(.. sum; 2(.. sum backward; 2(.. exp backward;  rest; ");
 }
 
 TEST_CASE("optimizers and clipping have entries of their own", "[profile]") {
