@@ -156,16 +156,24 @@ void bind_exchange(nb::class_<Owner>& bound, const char* type) {
 AxisIndex axis_index(const nb::handle& part) {
   if (part.is_none()) return new_axis;
   if (part.is(nb::ellipsis())) return ellipsis;
-  if (!nb::isinstance<nb::slice>(part)) return nb::cast<Index>(part);
+  const auto whole = [](const nb::handle& number) {
+    Index result = 0;
+    if (!nb::try_cast(number, result))
+      fail<ArgumentError>("at: an index is a whole number, a slice, None or ...: {}",
+                          nb::repr(number).c_str());
+    return result;
+  };
+  if (!nb::isinstance<nb::slice>(part)) return whole(part);
   Slice slice;
   const nb::object begin = part.attr("start"), end = part.attr("stop"), step = part.attr("step");
-  if (!begin.is_none()) slice.begin = nb::cast<Index>(begin);
-  if (!end.is_none()) slice.end = nb::cast<Index>(end);
-  if (!step.is_none()) slice.step = nb::cast<Index>(step);
+  if (!begin.is_none()) slice.begin = whole(begin);
+  if (!end.is_none()) slice.end = whole(end);
+  if (!step.is_none()) slice.step = whole(step);
   return slice;
 }
 
 Tensor item_of(const Tensor& x, const nb::object& index) {
+  const PlaceScope caller(python_line());
   std::vector<AxisIndex> parts;
   if (nb::isinstance<nb::tuple>(index)) {
     for (const nb::handle part : index) parts.push_back(axis_index(part));

@@ -141,6 +141,9 @@ class Errors(unittest.TestCase):
             tg.exp("text")
         with self.assertRaises(ShapeError):
             tg.ones([2])[5]
+        for index in ("a", 0.5, slice(0.5, None), [0, 1]):
+            with self.assertRaisesRegex(ArgumentError, r"at: an index is a whole number.* \[test_tape.py:"):
+                tg.ones([2])[index]
 
 
 class Threads(unittest.TestCase):
