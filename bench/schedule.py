@@ -21,6 +21,9 @@ import sys
 import tempfile
 
 
+LONGEST_WAIT = 2000  # microseconds that tasks.cpp waits for a second thread
+
+
 @dataclasses.dataclass
 class Section:
     """A part of an operation: what its thread does alone, then tasks that threads can share; microseconds."""
@@ -210,6 +213,9 @@ def main():
                 sys.exit(done.returncode)
         machine, *lines = map(json.loads, recorded.read_text().splitlines())
     costs = Costs(machine["empty_task"], tuple(map(tuple, machine["wake_ups"])))
+    if any(second >= LONGEST_WAIT for _, _, second, _ in costs.wake_ups):
+        print("bench: other programs kept the second thread from running; measure again on a quiet machine",
+              file=sys.stderr)
     rows = [(line["row"], {int(count): typical(steps) for count, steps in line["steps"].items()}, line["ms"])
             for line in lines if not flags.rows or line["row"] in flags.rows]
 

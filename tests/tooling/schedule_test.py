@@ -100,6 +100,11 @@ class ProgramTest(unittest.TestCase):
                 self.assertTrue(0.5 < float(entry["without_waking"]) < 2 * int(entry["threads"]), entry)
             again = self.run_schedule("--from", report / "tasks.jsonl")
             self.assertEqual(again.stdout, done.stdout)
+            for second, words in ((1, ""), (2001, "on a quiet machine")):
+                wakened = machine | {"wake_ups": [[0, 1, second, 1]]}
+                (report / "tasks.jsonl").write_text(f"{json.dumps(wakened)}\n{json.dumps(line)}\n")
+                warned = self.run_schedule("--from", report / "tasks.jsonl").stderr
+                self.assertTrue(words in warned and bool(words) == bool(warned), warned)
 
     def test_it_names_a_row_that_it_does_not_know(self):
         done = self.run_schedule("no_such_row")
