@@ -12,6 +12,7 @@
 #include "cluster_workloads.h"
 #include "tapegrad/cluster.h"
 #include "tapegrad/cluster/internal/shard_sum.h"
+#include "timing.h"
 
 using namespace tapegrad;
 using namespace tapegrad::bench;
@@ -26,11 +27,6 @@ double milliseconds(const std::function<void()>& f) {
   f();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
       .count();
-}
-
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
 }
 
 // Something to measure: `prepare` is not part of its time.

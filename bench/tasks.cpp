@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/machine/profile.h"
+#include "timing.h"
 
 namespace tapegrad::bench {
 namespace {
@@ -17,12 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 double microseconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::micro>(end - begin).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // Microseconds that this thread has had a processor. By another clock, long tasks would seem longer
