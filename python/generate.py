@@ -28,7 +28,7 @@ TYPES = {
         "std::vector<Tensor>", "std::vector<Parameter>", "std::vector<Index>", "std::vector<int>")},
     "Random": ("Random&", "{}"),
     "Random*": ("Random*", "{}"),
-    "Shape": ("const std::vector<Index>&", "Shape(std::span<const Index>({}))"),
+    "Shape": ("const std::vector<Index>&", "shape_of({})"),
     "Extents": ("const std::vector<Index>&", "extents_of({})"),
     "Axes": ("const AxesArgument&", "axes_of({})"),
     "Keep": ("bool", "({} ? Keep::yes : Keep::no)"),

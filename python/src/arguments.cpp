@@ -36,6 +36,8 @@ HeightWidth height_width_of(const HeightWidthArgument& given) {
   return {height, width};
 }
 
+Shape shape_of(const std::vector<Index>& given) { return Shape(std::span<const Index>(given)); }
+
 Extents extents_of(const std::vector<Index>& given) {
   Extents result{};
   result.values = given;

@@ -53,6 +53,7 @@ using HeightWidthArgument = std::variant<Index, std::pair<Index, Index>>;
 
 Axes axes_of(const AxesArgument& given);
 HeightWidth height_width_of(const HeightWidthArgument& given);
+Shape shape_of(const std::vector<Index>& given);
 Extents extents_of(const std::vector<Index>& given);
 std::vector<Padding> paddings_of(const std::vector<std::pair<Index, Index>>& given);
 

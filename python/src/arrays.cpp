@@ -75,7 +75,7 @@ Result copied(const char* type, const nb::object& given) {
   std::vector<Index> extents;
   for (std::size_t axis = 0; axis < array.ndim(); ++axis)
     extents.push_back(static_cast<Index>(array.shape(axis)));
-  Result result = Result::uninitialized(Shape(std::span<const Index>(extents)));
+  Result result = Result::uninitialized(shape_of(extents));
   const nb::dlpack::dtype elements = array.dtype();
   expect<ArgumentError>(
       copy_from_any(array, result.mutable_data()),

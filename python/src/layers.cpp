@@ -33,28 +33,25 @@ nb::class_<Layer> bind_layer(nb::module_& module, const char* name) {
 }
 
 void bind_random(nb::module_& module) {
-  const auto shape_of = [](const std::vector<Index>& shape) {
-    return Shape(std::span<const Index>(shape));
-  };
   const nb::call_guard<InPlace> guard{};
   using Given = const std::vector<Index>&;
   nb::class_<Random>(module, "Random", documentation("Random"))
       .def(nb::init<std::uint64_t>(), "seed"_a)
       .def(
           "uniform",
-          [=](Random& random, Given shape, double low, double high) {
+          [](Random& random, Given shape, double low, double high) {
             return random.uniform(shape_of(shape), low, high);
           },
           guard, "shape"_a, "low"_a = 0.0, "high"_a = 1.0, documentation("Random::uniform"))
       .def(
           "normal",
-          [=](Random& random, Given shape, double mean, double deviation) {
+          [](Random& random, Given shape, double mean, double deviation) {
             return random.normal(shape_of(shape), mean, deviation);
           },
           guard, "shape"_a, "mean"_a = 0.0, "deviation"_a = 1.0, documentation("Random::normal"))
       .def(
           "bernoulli",
-          [=](Random& random, Given shape, double probability) {
+          [](Random& random, Given shape, double probability) {
             return random.bernoulli(shape_of(shape), probability);
           },
           guard, "shape"_a, "probability"_a, documentation("Random::bernoulli"))
