@@ -9,7 +9,6 @@ import linecache
 import sys
 
 import torch
-from safetensors.torch import save_file
 from torch.overrides import TorchFunctionMode
 
 INTERNAL = "/torch/", __file__, "<"  # parts of the names of files that no user wrote
@@ -18,13 +17,13 @@ INTERNAL = "/torch/", __file__, "<"  # parts of the names of files that no user 
 class Trace(TorchFunctionMode):
     def __init__(self, net, file):
         super().__init__()
-        self.net, self.file, self.entries, self.numbers = net, file, [], {}
+        self.net, self.file, self.entries, self.numbers, self.hooks = net, file, [], {}, []
 
     def __enter__(self):
         for name, parameter in self.net.named_parameters():
             self.add(name, "parameter", parameter, [], "", 0)
-        self.hooks = [module.register_forward_hook(self.name_result(name))
-                      for name, module in self.net.named_modules() if name]
+        self.hooks += [module.register_forward_hook(self.name_result(name))
+                       for name, module in self.net.named_modules() if name]
         return super().__enter__()
 
     def __exit__(self, *error):
@@ -41,7 +40,8 @@ class Trace(TorchFunctionMode):
         self.numbers[id(value)] = len(self.entries)  # the entry keeps the tensor, and so its id
         self.entries.append(entry)
         if value.requires_grad:
-            value.register_hook(lambda g: entry.update(gradient=g if entry["gradient"] is None else entry["gradient"] + g))
+            self.hooks.append(value.register_hook(
+                lambda g: entry.update(gradient=g if entry["gradient"] is None else entry["gradient"] + g)))
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
@@ -66,6 +66,7 @@ class Trace(TorchFunctionMode):
         return hook
 
     def write(self):
+        from safetensors.torch import save_file
         tensors, about = {}, {"format": "tapegrad trace 1", "framework": "pytorch"}
         about["precision"] = str(self.entries[0]["value"].dtype).removeprefix("torch.")
         for number, entry in enumerate(self.entries):

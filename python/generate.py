@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the bindings of the functions and optimizers that the headers declare, and all documentation.
+"""Writes the bindings of the functions, layers and optimizers that the headers declare, and all documentation.
 
-    generate.py INCLUDE OUT     writes functions_*.cpp, optimizers.cpp and documentation.cpp to OUT
+    generate.py INCLUDE OUT     writes the sources that FILES lists, and documentation.cpp, to OUT
     generate.py INCLUDE         lists the public names that a module must bind by hand or leave out
 
 INCLUDE is the folder tapegrad/ of an installed library. A function is bound if TYPES has all of its types; a struct of
-options becomes keyword arguments, and an enumeration the names of its values."""
+options becomes keyword arguments, and an enumeration the names of its values. A layer is a struct with a constructor
+and a call that can be bound; a parameter of another type that has a default, such as a cache, keeps that."""
 
 import collections
 import keyword
@@ -20,13 +21,21 @@ from public_names import declarations, public_headers  # noqa: E402
 # The layers in the library itself, without its components.
 LAYERS = ("core", "io", "ops", "nn", "models", "inspect")
 
+# Structs that Python has as objects with the same members, and what repr() is of them.
+STRUCTS = {"TracedValue": "", "Trace": "", "TraceDiff": "printable_lines(self.report)", "Drift": "self.prediction",
+           "FreePart": "", "FreeDirection": "to_string(self)", "TensorFile": "", "TokenContext": "", "Unfit": ""}
+# Arguments that a function changes.
+CHANGED = ("Random", "Optimizer", "Ema", "Plateau")
 # For each type of a parameter: what the bound function takes, and how the library gets its own from that.
 TYPES = {
     **{plain: (plain, "{}") for plain in ("bool", "double", "int", "Index", "std::size_t", "std::uint64_t")},
     **{seen: (f"const {seen}&", "{}") for seen in (
-        "Tensor", "Indices", "Parameter", "std::string", "std::optional<Index>", "std::optional<double>",
-        "std::vector<Tensor>", "std::vector<Parameter>", "std::vector<Index>", "std::vector<int>")},
-    "Random": ("Random&", "{}"),
+        "Tensor", "Indices", "Parameter", "std::string", "std::filesystem::path", "std::optional<Index>",
+        "std::optional<double>", "RecurrentState", "std::map<std::string, std::string>",
+        "std::map<std::string, Tensor>", "std::map<std::string, Indices>", *STRUCTS,
+        *(f"std::vector<{element}>" for element in (
+            "Tensor", "Parameter", "Index", "int", "std::string", "RecurrentState", "Schedule", *STRUCTS)))},
+    **{changed: (f"{changed}&", "{}") for changed in CHANGED},
     "Random*": ("Random*", "{}"),
     "Shape": ("const std::vector<Index>&", "shape_of({})"),
     "Extents": ("const std::vector<Index>&", "extents_of({})"),
@@ -36,13 +45,26 @@ TYPES = {
     "std::vector<Padding>": ("const std::vector<std::pair<Index, Index>>&", "paddings_of({})"),
     "Tape": ("const Scope<Tape>&", "{}.get()"),
     "NormSpec": ("const std::string&", "NormSpec({})"),
+    "Cell": ("const std::string&", "Cell::named({})"),
+    "Mode": ("Random*", "Mode{{{}}}"),
+    "Fields": ("const nb::object&", "fields_of({})"),
+    "std::function<Tensor()>": ("const nb::callable&", "of_none({})"),
+    "std::function<Tensor(const Tensor&)>": ("const nb::callable&", "of_one({})"),
 }
 # Results that Python gets as tuples, and their members. All other results must be types that are bound.
-TUPLES = {"Sorted": ("values", "indices"), "Fans": ("in", "out")}
-RESULTS = {"Tensor", "Indices", "void", "bool", "double", "Index", "std::string", "std::vector<Tensor>",
-           "std::vector<std::string>", "std::map<std::int32_t, std::string>", *TUPLES}
+TUPLES = {"Sorted": ("values", "indices"), "Fans": ("in", "out"), "RecurrentResult": ("outputs", "last"),
+          "Recurrent::Result": ("outputs", "last"), "CharRnn::Result": ("logits", "last"),
+          "TransformerXl::Result": ("logits", "memory")}
+RESULTS = {"void", "bool", "double", "Index", "Schedule", "std::map<std::int32_t, std::string>",
+           "std::map<std::string, Tensor>", "std::map<std::string, std::string>", "RecurrentState",
+           *(kind for element in ("Tensor", "Indices", "Parameter", "std::string", *STRUCTS)
+             for kind in (element, f"std::vector<{element}>")), *TUPLES}
 # Functions of those types that are bound otherwise: as methods, or with another argument than in C++.
-BY_HAND = {"to_string", "print", "explain"}
+BY_HAND = {"to_string", "print", "explain", "save_checkpoint", "load_checkpoint", "load_fitting"}
+# What a bound function takes, if no other thread may run Python meanwhile.
+IN_PLACE = "nb::object|" + "|".join(CHANGED)
+# The sources with the bindings of a kind, and how many of each.
+FILES = {"structs": 1, "functions": 2, "layers": 2, "optimizers": 1}
 
 Parameter = collections.namedtuple("Parameter", "type name default")
 
@@ -63,7 +85,7 @@ def split(text):
 def bare(type_name):
     """A type without const and reference; nothing for a reference through which a function changes an argument."""
     const = type_name.startswith("const ")
-    if type_name.endswith("&") and not const and type_name != "Random&":
+    if type_name.endswith("&") and not const and type_name.rstrip("&") not in CHANGED:
         return None
     return type_name.removeprefix("const ").rstrip("& ")
 
@@ -89,9 +111,27 @@ def signature(text):
     return result.rsplit(" ", 1)[0], [parameter(part) for part in split(rest[:end - 1])]
 
 
+def public_members(text):
+    """A class without what is private, and without its first and last lines."""
+    return re.split(r"^ (?:private|protected):", text, flags=re.MULTILINE)[0].splitlines()[1:]
+
+
+def member_functions(text):
+    """The declarations of the public member functions of a class."""
+    lines = public_members(text)
+    for i, line in enumerate(lines):
+        if not re.match(r"  (?!static|friend|template|using)\w.*(?:\w|operator\(\))\(", line):
+            continue
+        declared = line
+        while declared.count("(") != declared.count(")"):
+            i += 1
+            declared += " " + lines[i].strip()
+        yield " ".join(declared.removeprefix("  explicit ").split()).replace("operator()(", "operator_call(")
+
+
 class Headers:
     def __init__(self, include):
-        self.names, self.comments, self.functions = {}, {}, []
+        self.names, self.comments, self.functions, self.classes = {}, {}, [], {}
         self.options, self.enumerations, self.optimizers = {}, {}, {}
         for path in public_headers(include, LAYERS):
             text = (include / path).read_text()
@@ -115,10 +155,14 @@ class Headers:
             self.enumerations[name] = split(found[1])
         elif text.startswith(("struct", "class")):
             self.read_members(name, text)
+            self.classes[name] = text
             if name.endswith("Options") or name == "Transposed":
                 self.options[name] = fields(text)
             if re.search(rf"explicit {name}\(std::vector<Parameter> parameters, {name}Options options = {{}}\);", text):
                 self.optimizers[name] = f"{name}Options"
+        elif found := re.match(r"using (\w+) = (\w+);", text):
+            if found[2] in self.options:
+                self.options[name] = self.options[found[2]]
 
     def read_members(self, name, text):
         lines = [line[2:] if line.startswith("  ") else line for line in text.splitlines()]
@@ -128,7 +172,7 @@ class Headers:
                 if comment:
                     self.comments.setdefault(f"{name}::{found[1]}", comment)
 
-    def arguments(self, parameters):
+    def arguments(self, parameters, may_keep_defaults=False):
         """What a bound function takes, how the library's function is called, and the documentation of its options;
         nothing if a type is unknown. Parameters, annotations, expressions, setup."""
         takes, annotations, calls, setup, notes = [], [], [], [], []
@@ -145,33 +189,42 @@ class Headers:
             expression.append(conversion.format(name))
             return True
 
-        keywords = []
-        for given in parameters:
-            kind = bare(given.type)
-            if kind == "Place":
-                continue
-            if kind not in self.options:
-                if not add(given, given.name, calls):
-                    return None
-                continue
-            usual = dict(part.removeprefix(".").split(" = ") for part in split(given.default.strip("{}")))
-            keywords.append((given, kind, usual))
-        for given, kind, usual in keywords:
-            takes_before = len(takes)
-            setup.append(f"{kind} {given.name};")
-            for field, note in self.options[kind]:
-                own = field.name if field.name not in names else f"{given.name}_{field.name}"
+        def add_options(kind, place, usual):
+            """Keywords for the fields of a struct, whose own fields come before those of structs within it."""
+            for field, note in sorted(self.options[kind], key=lambda listed: bare(listed[0].type) in self.options):
+                if bare(field.type) in self.options:
+                    add_options(bare(field.type), f"{place}.{field.name}", {})
+                    continue
+                own = field.name if field.name not in names else f"{place.split('.')[-1]}_{field.name}"
                 expression = []
                 if not add(field._replace(default=usual.get(field.name, field.default)), own, expression):
                     continue
-                setup.append(f"{given.name}.{field.name} = {expression[0]};")
+                names.add(own)
+                setup.append(f"{place}.{field.name} = {expression[0]};")
                 choice = self.enumerations.get(bare(field.type))
                 told = [note] if note else []
                 if choice and bare(field.type) != "Keep":
                     told.append("one of " + ", ".join(f"'{value}'" for value in choice))
                 if told:
                     notes.append(f"  {own}: " + "; ".join(told))
-            calls.append(f"std::move({given.name})")
+
+        keywords = []
+        for given in parameters:
+            kind = bare(given.type)
+            if kind == "Place":
+                continue
+            if kind in self.options:
+                usual = dict(part.removeprefix(".").split(" = ") for part in split(given.default.strip("{}")))
+                keywords.append((given, kind, usual))
+                calls.append(given.name if given.type.startswith("const") else f"std::move({given.name})")
+            elif not add(given, "random" if kind == "Mode" else given.name, calls):
+                if not (may_keep_defaults and given.default):
+                    return None
+                calls.append(given.default)
+        for given, kind, usual in keywords:
+            takes_before = len(takes)
+            setup.append(f"{kind} {given.name};")
+            add_options(kind, given.name, usual)
             if len(takes) > takes_before and "nb::kw_only()" not in annotations:
                 annotations.insert(takes_before, "nb::kw_only()")
         return takes, annotations, calls, setup, notes
@@ -183,13 +236,20 @@ class Headers:
             return *TYPES[kind], "false" if default else ""
         if kind in self.enumerations:
             values = ", ".join(f'"{value}"' for value in self.enumerations[kind])
+            default = self.enumerations[kind][0] if default == "{}" else default.split("::")[-1]
             return ("const std::string&", f'choice<{kind}>("{given.name}", {{}}, {{{{{values}}}}})',
-                    f'"{default.split("::")[-1]}"' if default else "")
+                    f'"{default}"' if default else "")
         if kind not in TYPES:
             return None
         argument, conversion = TYPES[kind]
         if default == "{}" and kind in ("Tensor", "Indices"):
             return f"const std::optional<{kind}>&", f"{{}}.value_or({kind}())", "nb::none()"
+        if default == "{}" and kind in ("NormSpec", "std::string"):
+            return argument, conversion, '"none"' if kind == "NormSpec" else '""'
+        if default == "{}" and (kind in STRUCTS or kind.startswith(("std::vector", "std::map"))):
+            return argument, conversion, f"{kind}()"
+        if kind == "Cell" and default:
+            return argument, conversion, f'"{default.removeprefix("Cell::")}"'
         return argument, conversion, "nb::none()" if default in ("{}", "nullptr") else default
 
     def bound(self):
@@ -203,19 +263,75 @@ class Headers:
             found = self.arguments(parameters)
             if found is None:
                 continue
-            takes, annotations, calls, setup, notes = found
-            call = f"tapegrad::{name}({', '.join(calls)})"
-            if result in TUPLES:
-                members = ", ".join(f"found.{member}" for member in TUPLES[result])
-                body = f"const auto found = {call};\n    return std::make_tuple({members});"
-            else:
-                body = f"return {call};"
-            before = "".join(f"{line}\n    " for line in setup)
-            guard = "InPlace" if "Random" in " ".join(takes) else "Unlocked"
-            options = "".join(f", {annotation}" for annotation in annotations)
-            documented = "\n\n".join(part for part in (comment or self.comments[name], "\n".join(notes)) if part)
-            yield name, (f'  module.def("{name}", []({", ".join(takes)}) {{\n    {before}{body}\n'
-                         f"  }}, nb::call_guard<{guard}>(){options},\n  {literal(documented)});\n")
+            documented = comment or self.comments[name]
+            yield name, (f'  module.def("{name}", ' + definition(f"tapegrad::{name}", result, *found, documented)
+                         + ");\n")
+
+    def bound_structs(self):
+        for name, shown in STRUCTS.items():
+            declared = fields(self.classes[name])
+            takes, annotations, calls, _, _ = self.arguments([field for field, _ in declared])
+            setup = "".join(f" self->{field.name} = {call};" for (field, _), call in zip(declared, calls))
+            source = (f'  nb::class_<{name}>(module, "{name}", {literal(self.comments[name])})\n'
+                      f'    .def("__init__", []({name}* self, {", ".join(takes)}) {{ new (self) {name}();{setup} }}, '
+                      f'nb::kw_only(), {", ".join(annotations)})\n')
+            for field, note in declared:
+                if field.type in self.enumerations:
+                    names = ", ".join(f'"{value}"' for value in self.enumerations[field.type])
+                    source += (f'    .def_prop_ro("{field.name}", [](const {name}& self) {{ return std::vector<const '
+                               f'char*>{{{names}}}[static_cast<std::size_t>(self.{field.name})]; }})\n')
+                else:
+                    documented = f", {literal(note)}" if note else ""
+                    source += f'    .def_rw("{field.name}", &{name}::{field.name}{documented})\n'
+            source += self.methods(name)
+            if shown:
+                source += f'    .def("__repr__", [](const {name}& self) {{ return {shown}; }})\n'
+            yield name, source + "    ;\n"
+
+    def methods(self, name):
+        """The source of the bindings of member functions that change nothing."""
+        source = ""
+        for declared in member_functions(self.classes[name]):
+            if not re.search(r"\) const\b", declared):
+                continue
+            result, parameters = signature(declared)
+            method = re.search(r"(\w+)\(", declared)[1]
+            result = f"{name}::{result}" if f"{name}::{result}" in TUPLES else result
+            found = self.arguments(parameters, may_keep_defaults=True)
+            if result not in RESULTS or found is None:
+                continue
+            written = "operator()" if method == "operator_call" else method
+            bound = "__call__" if method == "operator_call" else method
+            documented = self.comments.get(f"{name}::{written.removesuffix('()')}", "")
+            source += (f'    .def("{bound}", '
+                       + definition(f"self.{written}", result, *found, documented, f"const {name}& self") + ")\n")
+        return source
+
+    def bound_layers(self):
+        """Name and source of each class that can be constructed and called."""
+        sources = {}
+        for name, text in self.classes.items():
+            made = [signature(declared)[1] for declared in member_functions(text) if declared.startswith(f"{name}(")]
+            made = [found for parameters in made if parameters and (found := self.arguments(parameters))]
+            methods = self.methods(name)
+            if made and "__call__" in methods and name not in STRUCTS:
+                sources[name] = (made, methods)
+        known = {kind for name in ("Parameter", *sources)
+                 for kind in (name, f"std::optional<{name}>", f"std::vector<{name}>")}
+        for name, (made, methods) in sources.items():
+            source = f'  bind_layer<{name}>(module, "{name}", {literal(self.comments[name])})\n'
+            for takes, annotations, calls, setup, notes in made:
+                documented = "\n\n".join(
+                    part for part in (self.comments.get(f"{name}::{name}", ""), "\n".join(notes)) if part)
+                source += (f'    .def("__init__", []({name}* self, {", ".join(takes)}) {{\n      '
+                           + "\n      ".join(setup) + f"\n      new (self) {name}({', '.join(calls)});\n    }}, "
+                           f"nb::call_guard<InPlace>(), {', '.join(annotations)}"
+                           + (f", {literal(documented)}" if documented else "") + ")\n")
+            for field, note in fields("\n".join(["", *(line for line in public_members(self.classes[name])
+                                                       if re.match(r"  [\w/]", line)), ""])):
+                if field.type in known:
+                    source += f'    .def_ro("{field.name}", &{name}::{field.name})\n'
+            yield name, source + methods + "    ;\n"
 
     def bound_optimizers(self):
         for name, options in self.optimizers.items():
@@ -231,7 +347,8 @@ class Headers:
     def arguments_only(self):
         """The names that Python knows only as arguments."""
         return {*self.options, *self.enumerations, *TUPLES, *(kind for kind in TYPES if kind in self.names),
-                *(f"{name}Options" for name in self.optimizers)} - {"Tensor", "Indices", "Parameter", "Random", "Tape"}
+                *(f"{name}Options" for name in self.optimizers)} - {
+                    "Tensor", "Indices", "Parameter", "Random", "Tape", "Optimizer", "Ema", "Plateau"}
 
 
 def comment_above(lines, first):
@@ -245,8 +362,8 @@ def comment_above(lines, first):
 
 
 def fields(text):
-    """The fields of a struct of options, each with the comment above or behind it."""
-    lines = re.sub(r"=\n\s+", "= ", text).splitlines()
+    """The fields of a struct, each with the comment above or behind it."""
+    lines = re.sub(r"^( +[\w:][^/\n]*[,=>])\n\s+", r"\1 ", text, flags=re.MULTILINE).splitlines()
     found, above = [], []
     for line in lines[1:-1]:
         line, _, note = line.strip().partition("///<")
@@ -266,6 +383,25 @@ def fields(text):
     return found
 
 
+def definition(function, result, takes, annotations, calls, setup, notes, documented, self=""):
+    """The arguments of `def` for a function, or for a member function of `self`."""
+    call = f"{function}({', '.join(calls)})"
+    if result in TUPLES:
+        members = ", ".join(f"found.{member}" for member in TUPLES[result])
+        body = f"auto found = {call};\n    return std::make_tuple({members});"
+    else:
+        body = f"return {call};"
+    before = "".join(f"{line}\n    " for line in setup)
+    given = " ".join(takes)
+    guard = f", nb::call_guard<{'InPlace' if re.search(IN_PLACE, given) else 'Unlocked'}>()"
+    if "nb::callable" in given:  # errors and nodes have the lines of the function that is given
+        guard = ""
+    options = "".join(f", {annotation}" for annotation in annotations)
+    documented = "\n\n".join(part for part in (documented, "\n".join(notes)) if part)
+    return (f"[]({', '.join(part for part in (self, *takes) if part)}) {{\n    {before}{body}\n  }}{guard}{options}"
+            + (f",\n  {literal(documented)}" if documented else ""))
+
+
 def literal(text):
     return f'R"doc({text})doc"'
 
@@ -278,18 +414,19 @@ def source_file(head, body):
 
 def main():
     headers = Headers(pathlib.Path(sys.argv[1]))
-    functions, optimizers = list(headers.bound()), list(headers.bound_optimizers())
+    bound = {"structs": list(headers.bound_structs()), "functions": list(headers.bound()),
+             "layers": list(headers.bound_layers()), "optimizers": list(headers.bound_optimizers())}
     if len(sys.argv) == 2:
-        done = {name for name, _ in functions + optimizers} | headers.arguments_only()
+        done = {name for listed in bound.values() for name, _ in listed} | headers.arguments_only()
         print("\n".join(f"{path[:-2]}: {name}" for name, path in headers.names.items() if name not in done))
         return
     out = pathlib.Path(sys.argv[2])
-    half = len(functions) // 2
-    for part, chosen in enumerate((functions[:half], functions[half:])):
-        (out / f"functions_{part}.cpp").write_text(
-            source_file(f"void bind_functions_{part}(nb::module_& module) {{", [source for _, source in chosen]))
-    (out / "optimizers.cpp").write_text(
-        source_file("void bind_optimizers(nb::module_& module) {", [source for _, source in optimizers]))
+    for kind, count in FILES.items():
+        sources = [source for _, source in bound[kind]]
+        for part in range(count):
+            chosen = sources[len(sources) * part // count:len(sources) * (part + 1) // count]
+            (out / f"{kind}_{part}.cpp").write_text(
+                source_file(f"void bind_{kind}_{part}(nb::module_& module) {{", chosen))
     comments = [f"    {{\"{name}\", {literal(comment)}}},\n" for name, comment in headers.comments.items() if comment]
     (out / "documentation.cpp").write_text(source_file(
         "const char* documentation(std::string_view name) {",

@@ -48,8 +48,14 @@ NB_MODULE(TAPEGRAD_MODULE, module) {
   nb::set_leak_warnings(false);
   bind_errors(module);
   bind_arrays(module);
+  bind_structs_0(module);
   bind_tape(module);
   bind_functions_0(module);
   bind_functions_1(module);
-  bind_layers(module);
+  bind_nets(module);
+  bind_layers_0(module);
+  bind_layers_1(module);
+  bind_training(module);
+  bind_optimizers_0(module);
+  bind_inspect(module);
 }

@@ -28,17 +28,18 @@ nb::class_<Scope<Object>> bind_scope(nb::module_& module, const char* name) {
 /// Python.
 template <class Arguments>
 auto python_function(const nb::callable& f, const Arguments& arguments) {
-  return [held = std::make_shared<nb::callable>(f), arguments](const auto& input) {
+  return [held = std::make_shared<nb::callable>(f), arguments](const auto&... input) {
     const nb::gil_scoped_acquire acquired;
-    const nb::object result = arguments(*held, input);
+    const nb::object result = arguments(*held, input...);
     Tensor value;
     if (!nb::try_cast(result, value))
-      fail<ArgumentError>("derivatives: f must return a Tensor: {}",
-                          nb::repr(result.type()).c_str());
+      fail<ArgumentError>("callback: it must return a Tensor: {}", nb::repr(result.type()).c_str());
     return value;
   };
 }
-/// One that is called with an argument for each of the inputs.
+
+}  // namespace
+
 Function of_several(const nb::callable& f) {
   return python_function(f, [](const nb::callable& held, const std::vector<Tensor>& inputs) {
     nb::list arguments;
@@ -50,6 +51,11 @@ std::function<Tensor(const Tensor&)> of_one(const nb::callable& f) {
   return python_function(
       f, [](const nb::callable& held, const Tensor& input) { return nb::object(held(input)); });
 }
+std::function<Tensor()> of_none(const nb::callable& f) {
+  return python_function(f, [](const nb::callable& held) { return nb::object(held()); });
+}
+
+namespace {
 
 /// Calls what calls back into Python: others may run Python except while it does. It gets the line
 /// of Python, since a PlaceScope would attribute to it what the function given does.

@@ -1,14 +1,18 @@
-"""Norms of tapegrad in a net of PyTorch: `tapegrad.torch.norm("layer_simple:forward=identity", 64)`."""
+"""Norms of tapegrad in a net of PyTorch: `tapegrad.torch.norm("layer_simple:forward=identity", 64)`.
+
+A net of PyTorch is also an argument of `trace` and `load_pytorch`, as in tapegrad.float32."""
 
 import torch
 
-from . import float32, float64
+from . import float32, float64, pytorch_trace
 
 _PRECISIONS = {torch.float32: float32, torch.float64: float64}
+_TYPES = {tg: dtype for dtype, tg in _PRECISIONS.items()}
 
 
 def _to(tg, x):
-    return tg.Tensor(x.detach().contiguous().cpu().numpy())
+    """A copy, rounded to the precision of tg."""
+    return tg.Tensor(x.detach().to("cpu", _TYPES[tg]).contiguous().numpy())
 
 
 def _from(x, like):
@@ -95,3 +99,37 @@ class Norm(torch.nn.Module):
 def norm(spec, channels, where="features"):
     """A `Norm`, as a layer of a net of PyTorch."""
     return Norm(spec, channels, where)
+
+
+class _Recorder(pytorch_trace.Trace):
+    """Keeps what it has seen of a step, where `pytorch_trace.Trace` writes a file."""
+
+    def write(self):
+        pass
+
+
+def trace(net, loss, tg):
+    """The `Trace` of a step of a torch.nn.Module, rounded to the precision of tg, such as tapegrad.float32: of loss(),
+    and of the gradients of its parameters. The gradients that they have already stay as they are."""
+    with _Recorder(net, file=None) as recorder:
+        wanted = [parameter for parameter in net.parameters() if parameter.requires_grad]
+        torch.autograd.grad(loss(), wanted, allow_unused=True)
+    values = []
+    for entry in recorder.entries:
+        known = {kind: _to(tg, entry[kind]) for kind in ("value", "gradient") if entry[kind] is not None}
+        values.append(tg.TracedValue(name=entry["name"], operation=entry["operation"],
+                                     inputs=[int(number) for number in entry["inputs"].split()],
+                                     place=entry["place"] or "", source=entry["source"], **known))
+    precision = str(recorder.entries[0]["value"].dtype).removeprefix("torch.")
+    return tg.Trace(values=values, framework="pytorch", precision=precision, instruction_set="")
+
+
+def save_state(net, path, tg):
+    """Writes the state_dict of a torch.nn.Module as a safetensors file, rounded to the precision of tg."""
+    tensors, indices = {}, {}
+    for name, value in net.state_dict().items():
+        if value.is_floating_point():
+            tensors[name] = _to(tg, value)
+        else:
+            indices[name] = tg.Indices(value.cpu().numpy())
+    tg.save_tensors(path, tg.TensorFile(tensors=tensors, indices=indices))

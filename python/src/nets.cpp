@@ -1,0 +1,144 @@
+#include "arguments.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::python {
+
+std::map<PyObject*, Visit>& visits() {
+  static std::map<PyObject*, Visit> known;
+  return known;
+}
+
+namespace {
+
+/// The visit of a layer; nothing for other objects.
+Visit visit_of(const nb::handle& object) {
+  for (const auto& [type, visit] : visits())
+    if (nb::isinstance(object, type)) return visit;
+  return nullptr;
+}
+
+bool is_list(const nb::handle& object) {
+  return nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object);
+}
+
+/// The dict of an object's attributes, or the object if it is a dict; None for one without
+/// attributes, for a class and for a module.
+nb::object entries_of(const nb::handle& object) {
+  if (nb::isinstance<nb::dict>(object)) return nb::borrow(object);
+  const bool holds_fields = !PyType_Check(object.ptr()) && !nb::isinstance<nb::module_>(object);
+  return holds_fields ? nb::getattr(object, "__dict__", nb::none()) : nb::none();
+}
+
+}  // namespace
+
+void Net::visit(Fields& field) const {
+  if (const Visit known = visit_of(object)) return known(field, object);
+  for (const Net* holder = outer; holder != nullptr; holder = holder->outer)
+    if (holder->object.is(object)) return;
+  const auto add = [&](const std::string& name, const nb::handle& value) {
+    if (nb::isinstance<Parameter>(value))
+      field(name.c_str(), nb::cast<const Parameter&>(value));
+    else if (visit_of(value) != nullptr || is_list(value) ||
+             nb::isinstance<nb::dict>(entries_of(value)))
+      field(name.c_str(), Net{value, this});
+  };
+  if (is_list(object)) {
+    std::size_t i = 0;
+    for (const nb::handle value : object) add(std::to_string(i++), value);
+  } else if (const nb::object entries = entries_of(object); nb::isinstance<nb::dict>(entries)) {
+    for (const auto& [name, value] : nb::cast<nb::dict>(entries))
+      if (nb::isinstance<nb::str>(name)) add(nb::cast<std::string>(name), value);
+  }
+}
+
+Fields fields_of(const nb::handle& net) {
+  Fields found = fields(Net{net});
+  const bool is_empty = nb::hasattr(net, "__len__") && nb::len(net) == 0;
+  if (found.parameters().empty() && visit_of(net) == nullptr && !is_empty)
+    fail<ArgumentError>(
+        "fields: no layer and no parameter in {}: give a layer, a list or dict of these, or an "
+        "object that has some as attributes, all of this precision",
+        nb::repr(net.type()).c_str());
+  return found;
+}
+
+std::map<std::string, Parameter> named_parameters(const Fields& found) {
+  std::map<std::string, Parameter> result;
+  for (const NamedParameter& field : found.parameters())
+    result.emplace(field.name, field.parameter);
+  return result;
+}
+
+namespace {
+
+void bind_random(nb::module_& module) {
+  const nb::call_guard<InPlace> guard{};
+  using Given = const std::vector<Index>&;
+  nb::class_<Random>(module, "Random", documentation("Random"))
+      .def(nb::init<std::uint64_t>(), "seed"_a)
+      .def(
+          "uniform",
+          [](Random& random, Given shape, double low, double high) {
+            return random.uniform(shape_of(shape), low, high);
+          },
+          guard, "shape"_a, "low"_a = 0.0, "high"_a = 1.0, documentation("Random::uniform"))
+      .def(
+          "normal",
+          [](Random& random, Given shape, double mean, double deviation) {
+            return random.normal(shape_of(shape), mean, deviation);
+          },
+          guard, "shape"_a, "mean"_a = 0.0, "deviation"_a = 1.0, documentation("Random::normal"))
+      .def(
+          "bernoulli",
+          [](Random& random, Given shape, double probability) {
+            return random.bernoulli(shape_of(shape), probability);
+          },
+          guard, "shape"_a, "probability"_a, documentation("Random::bernoulli"))
+      .def("permutation", &Random::permutation, guard, "count"_a,
+           documentation("Random::permutation"))
+      .def("categorical", &Random::categorical, guard, "weights"_a,
+           documentation("Random::categorical"));
+}
+
+PyTorchOptions options_of(const std::map<std::string, std::string>& names, bool allow_unexpected) {
+  return {.names = names, .allow_unexpected = allow_unexpected};
+}
+
+void bind_pytorch(nb::module_& module) {
+  using Names = const std::map<std::string, std::string>&;
+  const nb::handle here = module;
+  module.def(
+      "load_pytorch",
+      [here](const nb::object& net, const nb::object& source, Names names, bool allow_unexpected) {
+        const InPlace call;
+        const PyTorchOptions options = options_of(names, allow_unexpected);
+        if (!nb::hasattr(source, "state_dict"))
+          return load_pytorch(Net{net}, nb::cast<std::filesystem::path>(source), options);
+        const nb::object folder = nb::module_::import_("tempfile").attr("TemporaryDirectory")();
+        const auto file = nb::cast<std::string>(folder.attr("name")) + "/net.safetensors";
+        nb::module_::import_("tapegrad.torch").attr("save_state")(source, file, here);
+        load_pytorch(Net{net}, file, options);
+        folder.attr("cleanup")();
+      },
+      "net"_a, "source"_a, "names"_a = std::map<std::string, std::string>(),
+      "allow_unexpected"_a = false, documentation("load_pytorch"));
+  module.def(
+      "save_pytorch",
+      [](const std::filesystem::path& path, const nb::object& net, Names names) {
+        save_pytorch(path, Net{net}, options_of(names, false));
+      },
+      nb::call_guard<InPlace>(), "path"_a, "net"_a,
+      "names"_a = std::map<std::string, std::string>(), documentation("save_pytorch"));
+}
+
+}  // namespace
+
+void bind_nets(nb::module_& module) {
+  bind_random(module);
+  bind_pytorch(module);
+  module.def(
+      "fields", [](const nb::object& net) { return named_parameters(fields_of(net)); }, "net"_a,
+      "The parameters of a net by their names, such as 'hidden.weight'. A net is a layer, a list, "
+      "tuple or\ndict of nets, or any object with such attributes.");
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::python
