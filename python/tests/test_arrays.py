@@ -62,6 +62,14 @@ class ArraysIn(unittest.TestCase):
             with self.assertRaises(ShapeError):
                 tg.Tensor(np.zeros((1,) * 9))
 
+    def test_functions_take_no_arrays(self):
+        for tg, real in PRECISIONS:
+            array, tensor = np.ones(3, real), tg.ones([3])
+            for call in (lambda: tg.exp(array), lambda: tensor + array, lambda: array * tensor,
+                         lambda: tg.Linear(3, 2, tg.Random(1))(array)):
+                with self.assertRaises(TypeError):
+                    call()
+
 
 class Producer:
     """An array of two float32 on a device of any number, with DLPack's structs in ctypes. `released` counts the calls

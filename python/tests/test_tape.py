@@ -3,6 +3,8 @@
 import contextlib
 import inspect
 import json
+import os
+import signal
 import sys
 import threading
 import unittest
@@ -201,6 +203,35 @@ class Threads(unittest.TestCase):
             for call in (lambda: tg.matmul(big, big), lambda: big @ big):
                 self.assertTrue(self.turns_during(call))
             self.assertFalse(self.turns_during(lambda: random.normal([500, 500])))  # it changes, so it keeps the lock
+
+
+    def test_a_forked_process_computes(self):
+        for tg in (float32, float64):
+            x = tg.Random(1).normal([300, 300])
+
+            def step():
+                with tg.Tape():
+                    leaf = tg.watch(x)
+                    return tg.grad(tg.sum(tg.tanh(leaf @ leaf)), leaf).numpy()
+
+            expected = step()
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if np.array_equal(step(), expected) else 1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_ctrl_c_ends_between_operations(self):
+        for tg in (float32, float64):
+            x = tg.ones([100, 100])
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                while True:
+                    with tg.Tape():
+                        leaf = tg.watch(x)
+                        tg.grad(tg.sum(leaf @ leaf), leaf)
+            self.assertFalse(tg.recording())
+            with tg.Tape():
+                self.assertTrue(tg.recording())
 
 
 class Instrument(unittest.TestCase):
