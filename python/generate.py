@@ -59,8 +59,8 @@ RESULTS = {"void", "bool", "double", "Index", "Schedule", "std::map<std::int32_t
            "std::map<std::string, Tensor>", "std::map<std::string, std::string>", "RecurrentState",
            *(kind for element in ("Tensor", "Indices", "Parameter", "std::string", *STRUCTS)
              for kind in (element, f"std::vector<{element}>")), *TUPLES}
-# Functions of those types that are bound otherwise: as methods, or with another argument than in C++.
-BY_HAND = {"to_string", "print", "explain", "save_checkpoint", "load_checkpoint", "load_fitting"}
+# Functions of those types that are bound otherwise: as methods, or with other arguments than in C++.
+BY_HAND = {"to_string", "print", "explain", "jacobian", "hvp", "save_checkpoint", "load_checkpoint", "load_fitting"}
 # What a bound function takes, if no other thread may run Python meanwhile.
 IN_PLACE = "nb::object|" + "|".join(CHANGED)
 # The sources with the bindings of a kind, and how many of each.

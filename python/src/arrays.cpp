@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/ndarray.h>
 
 #include "arguments.h"
@@ -201,14 +202,16 @@ void bind_operators(nb::class_<Tensor>& tensor) {
                                 {"__gt__", nullptr, greater}, {"__ge__", nullptr, greater_equal}};
   for (const auto& [name, reversed, apply] : operators) {
     const Binary chosen = apply;
-    tensor.def(
-        name, [chosen](const Tensor& a, const Tensor& b) { return chosen(a, b, Place::here()); },
-        nb::call_guard<Unlocked>(), nb::is_operator());
+    const auto add = [&](const char* bound, const auto& call) {
+      const std::string types =
+          fmt::format("def {}(self, arg: Tensor | Parameter | float, /) -> Tensor", bound);
+      tensor.def(bound, call, nb::call_guard<Unlocked>(), nb::is_operator(),
+                 nb::sig(types.c_str()));
+    };
+    add(name, [chosen](const Tensor& a, const Tensor& b) { return chosen(a, b, Place::here()); });
     if (reversed != nullptr)
-      tensor.def(
-          reversed,
-          [chosen](const Tensor& b, const Tensor& a) { return chosen(a, b, Place::here()); },
-          nb::call_guard<Unlocked>(), nb::is_operator());
+      add(reversed,
+          [chosen](const Tensor& b, const Tensor& a) { return chosen(a, b, Place::here()); });
   }
   tensor.def(
       "__neg__", [](const Tensor& x) { return neg(x); }, nb::call_guard<Unlocked>());
