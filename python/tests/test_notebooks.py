@@ -29,15 +29,16 @@ def pictures():
     for number in plt.get_fignums():
         drawn = io.StringIO()
         plt.figure(number).savefig(drawn, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-        paths_in_tenths = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), drawn.getvalue())
-        short = re.sub(r"\s*\n\s*", " ", paths_in_tenths)
-        yield {"output_type": "display_data", "metadata": {}, "data": {"image/svg+xml": [short]}}
+        # Short: paths in tenths of a point, on one line.
+        paths = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), drawn.getvalue())
+        picture = re.sub(r"\s*\n\s*", " ", paths)
+        yield {"output_type": "display_data", "metadata": {}, "data": {"image/svg+xml": [picture]}}
     plt.close("all")
 
 
 def run(notebook):
-    """Runs the cells of code in their order and stores what they print and draw. A name for the file of each cell stands
-    in the places that tapes and errors print."""
+    """Runs the cells of code in their order and stores what they print and draw. In the places that tapes and errors
+    print, the name of a file is the number of its cell."""
     names = {"__name__": "__main__"}
     for number, cell in enumerate(cells_of_code(notebook), 1):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
