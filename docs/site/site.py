@@ -1,4 +1,4 @@
-"""One offline site of README.md, docs/ here and in the laboratory, course/, the reference and the reports:
+"""One offline site of README.md, docs/ here and in the laboratory, course/, notebooks, the reference and the reports:
 site.py [FOLDER] [--lab PAGES] [--engine LIVE_JS] [--without-answers]
 
 FOLDER is build/site unless given. PAGES is a folder with the pages of `./dev lab --report PAGES`. The answers to the
@@ -47,7 +47,7 @@ def target(path):
     """Where a file or folder of the project goes in the site."""
     if path.name == "README.md":
         return path.with_name("index.html")
-    if path.suffix == ".md":
+    if path.suffix in (".md", ".ipynb"):
         return path.with_suffix(".html")
     return path if path.suffix in (".svg", ".png") else pathlib.Path("source", f"{path}.html")
 
@@ -66,6 +66,24 @@ def slug(heading, seen):
     anchor = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
     seen[anchor] = seen.get(anchor, -1) + 1
     return anchor if seen[anchor] == 0 else f"{anchor}-{seen[anchor]}"
+
+
+def notebook_as_markdown(notebook):
+    """The cells of a notebook with their stored output. The comment that begins a cell describes its picture."""
+    parts = []
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            if output["output_type"] == "stream":
+                parts.append(f"```text\n{''.join(output['text'])}```")
+            else:
+                picture = base64.b64encode("".join(output["data"]["image/svg+xml"]).encode()).decode()
+                parts.append(f"![{re.match('# (.*)', source)[1]}](data:image/svg+xml;base64,{picture})")
+    return "\n\n".join(parts)
 
 
 def highlighted(code):
@@ -141,8 +159,11 @@ class Site:
         return relative(to, page) + mark + anchor
 
     def write_markdown(self, source):
-        body = subprocess.run(["cmark-gfm", "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough",
-                               ROOT / source], check=True, capture_output=True, text=True).stdout
+        text = (ROOT / source).read_text()
+        if source.suffix == ".ipynb":
+            text = notebook_as_markdown(json.loads(text))
+        body = subprocess.run(["cmark-gfm", "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough"],
+                              input=text, check=True, capture_output=True, text=True).stdout
         page, seen = target(source), {}
         body = re.sub(r"<h(\d)>(.*?)</h\1>", lambda h: f'<h{h[1]} id="{slug(h[2], seen)}">{h[2]}</h{h[1]}>', body)
         body = re.sub(r'(href|src)="([^"]*)"', lambda a: f'{a[1]}="{self.link(source, page, a[2])}"', body)
@@ -238,7 +259,8 @@ class Site:
             self.write_engine()
         for source in [*ROOT.glob("*.md"), *(page for folder in DOCS for page in (ROOT / folder).glob("*.md")),
                        *(ROOT / "course").rglob("*.md"), ROOT / "bench/NOTES.md", ROOT / "examples/mini/README.md",
-                       ROOT / "lab/README.md", ROOT / "lab/ledger/README.md", ROOT / "python/README.md"]:
+                       ROOT / "lab/README.md", ROOT / "lab/ledger/README.md", ROOT / "python/README.md",
+                       *(ROOT / "python/notebooks").glob("*.ipynb")]:
             self.write_markdown(source.relative_to(ROOT))
         for picture in (ROOT / "course").rglob("*.svg"):
             shutil.copy(picture, self.folder / picture.parent.relative_to(ROOT))

@@ -84,8 +84,11 @@ class Norm(torch.nn.Module):
     def forward(self, x):
         if x.dtype not in _PRECISIONS:
             raise float64.ArgumentError(f"tapegrad.torch.norm: it needs float32 or float64: {x.dtype}")
-        separator = "," if ":" in self.spec else ":"
-        y = _Norm.apply(x, f"{self.spec}{separator}affine=0", self.where)
+        spec = self.spec
+        if self.gain is not None:
+            spec += "," if ":" in spec else ":"
+            spec += "affine=0"
+        y = _Norm.apply(x, spec, self.where)
         if self.gain is not None:
             y = y * self.gain.to(x.dtype)
         if self.bias is not None:

@@ -40,6 +40,7 @@ class TorchNorm(unittest.TestCase):
         y.backward(torch.randn(5, 6, dtype=torch.float64))
         torch.testing.assert_close(x.grad.mean(dim=-1), torch.zeros(5, dtype=torch.float64), rtol=0, atol=1e-12)
         self.assertGreater(x.grad.abs().max(), 1e-3)
+        torch.testing.assert_close(self.norm("none", 6)(x), x)
 
     def test_derivatives(self):
         x = torch.randn(3, 6, dtype=torch.float64, requires_grad=True)

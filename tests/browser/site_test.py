@@ -79,6 +79,12 @@ class Site(BrowserTest):
             (site / "playground.html").touch()
             self.assertEqual(sorted(dead_links(site)), ["index.html: missing.svg", "index.html: other.html#nowhere", "index.html: playground.html#tour=none"])
 
+    def test_a_notebook_is_a_page_with_its_output(self):
+        page = (SITE / "python/notebooks/recentering.html").read_text()
+        self.assertRegex(page, r"<pre><code class=\"language-text\">[^<]*nothing detached +0\.000")
+        self.assertIn('<img src="data:image/svg+xml;base64,', page)
+        self.assertIn('href="lstm.html"', (SITE / "python/notebooks/first_tape.html").read_text())
+
     def test_a_copy_for_students_has_no_answers(self):
         sys.path.append(str(TOOLS))
         found = importlib.util.spec_from_file_location("site_writer", TOOLS / "site.py")
@@ -95,7 +101,7 @@ class Site(BrowserTest):
                 pathlib.Path(folder, "toys_answers.html").unlink(missing_ok=True)
 
     def test_pages_fit_and_fetch_nothing(self):
-        pages = [page.relative_to(SITE) for folder in (SITE, *(SITE / name for name in ("docs", "lab", "lab/docs", "lab/reports"))) for page in folder.glob("*.html")]
+        pages = [page.relative_to(SITE) for folder in (SITE, *(SITE / name for name in ("docs", "lab", "lab/docs", "lab/reports", "python", "python/notebooks"))) for page in folder.glob("*.html")]
         pages += [page.relative_to(SITE) for page in (SITE / "course").rglob("*.html")]
         pages += ["reference/index.html", "reference/modules.html", "reference/group__ops__conv.html"]
         for page in pages:
