@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <variant>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/printable.h"
+#include "tapegrad/io/named_options.h"
 #include "tapegrad/nn/optimizers/gradients.h"
 #include "tapegrad/nn/optimizers/lamb.h"
 #include "tapegrad/nn/optimizers/muon.h"
@@ -27,81 +27,30 @@ std::string names_of(const Map& map) {
   return names;
 }
 
-// The options of an optimizer as text: ":beta1=0.95,center_gradients=outputs".
-class GivenOptions {
- public:
-  GivenOptions(std::string name, std::string text)
-      : name_(std::move(name)), text_(std::move(text)) {}
+OptionSetter centering_option(Centering& target) {
+  return choice_option(
+      target,
+      {{"none", Centering::none}, {"inputs", Centering::inputs}, {"outputs", Centering::outputs}});
+}
 
-  // Sets the options that the text gives: these numbers, and what every optimizer has. Throws
-  // ArgumentError for other names, for a name that is given twice and for values that do not fit.
-  template <class Options>
-  void set(Options& options, std::map<std::string, double*> numbers) const {
-    std::map<std::string, Value> values(numbers.begin(), numbers.end());
-    values["center_gradients"] = &options.center_gradients;
-    values["center_weights"] = &options.center_weights;
-    set(std::move(values));
-  }
+using Maker =
+    std::function<std::unique_ptr<Optimizer>(const std::vector<Parameter>&, const OptimizerFlags&)>;
 
- private:
-  using Value = std::variant<double*, Centering*>;
-
-  void set(std::map<std::string, Value> values) const {
-    const std::string known = names_of(values);
-    for (std::size_t end = 0; end < text_.size();) {
-      const std::size_t begin = end + 1;
-      end = std::min(text_.find(',', begin), text_.size());
-      const std::string assignment = text_.substr(begin, end - begin);
-      const std::size_t equals = std::min(assignment.find('='), assignment.size());
-      const auto found = values.find(assignment.substr(0, equals));
-      expect<ArgumentError>(found != values.end(),
-                            "{}: there is no option {}, or it is given twice; available: {}", name_,
-                            beginning(assignment), known);
-      const std::string value = assignment.substr(std::min(equals + 1, assignment.size()));
-      const char* fault =
-          std::visit([&](auto* target) { return read(value, *target); }, found->second);
-      expect<ArgumentError>(fault == nullptr, "{}: {} is not {}", name_, beginning(assignment),
-                            fault);
-      values.erase(found);
-    }
-  }
-
-  // What the text is not; null if it is.
-  static const char* read(const std::string& text, double& number) {
-    const std::optional<double> value = real_number(text);
-    if (!value) return "a number";
-    if (!std::isfinite(*value)) return "a finite number";
-    number = *value;
-    return nullptr;
-  }
-  static const char* read(const std::string& text, Centering& centering) {
-    static const std::map<std::string, Centering> all{
-        {"none", Centering::none}, {"inputs", Centering::inputs}, {"outputs", Centering::outputs}};
-    const auto found = all.find(text);
-    if (found == all.end()) return "one of none, inputs, outputs";
-    centering = found->second;
-    return nullptr;
-  }
-
-  std::string name_, text_;
-};
-
-using Maker = std::function<std::unique_ptr<Optimizer>(const std::vector<Parameter>&,
-                                                       const OptimizerFlags&, const GivenOptions&)>;
-
-// Makes an optimizer with these options, the flags of all and the numbers that are given by name.
+// Makes an optimizer with these options, the flags of all, and what --optimizer gives: these
+// numbers by their names, and centering.
 // of_flag: the option that --beta2 sets, if any
 template <class Made, class Options>
 Maker maker(Options options, std::map<std::string, double Options::*> numbers,
             double Options::*of_flag = nullptr) {
-  return [=](const auto& list, const OptimizerFlags& flags, const GivenOptions& given) {
+  return [=](const auto& list, const OptimizerFlags& flags) {
     Options chosen = options;
     chosen.learning_rate = flags.learning_rate;
     chosen.weight_decay = flags.weight_decay;
     if (of_flag != nullptr) chosen.*of_flag = flags.beta2;
-    std::map<std::string, double*> targets;
-    for (const auto& [name, number] : numbers) targets[name] = &(chosen.*number);
-    given.set(chosen, targets);
+    OptionSetters setters{{"center_gradients", centering_option(chosen.center_gradients)},
+                          {"center_weights", centering_option(chosen.center_weights)}};
+    for (const auto& [name, number] : numbers) setters[name] = number_option(chosen.*number);
+    set_options("optimizer", flags.optimizer, setters);
     return std::make_unique<Made>(list, chosen);
   };
 }
@@ -267,13 +216,11 @@ void OptimizerFlags::check(const Flags& given) const {
 
 std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
     const std::vector<Parameter>& parameters) const {
-  const std::size_t colon = optimizer.find(':');
-  const std::string name = optimizer.substr(0, colon);
+  const std::string name = optimizer.substr(0, optimizer.find(':'));
   const auto kind = makers().find(name);
   expect<ArgumentError>(kind != makers().end(), "unknown optimizer {}; available: {}",
                         beginning(name), names_of(makers()));
-  const std::string options = colon == std::string::npos ? "" : optimizer.substr(colon);
-  return kind->second(parameters, *this, GivenOptions(name, options));
+  return kind->second(parameters, *this);
 }
 
 Schedule OptimizerFlags::make_schedule(Index steps) const {

@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/io/named_options.h"
 #include "tapegrad/nn/layers/layer.h"
 #include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/recompute.h"
@@ -41,10 +41,6 @@ struct NormSettings {
 /// normalization over all of an image, or over the channels of a position.
 /// Example: `if (!NormSpec("rms").method->mixes_samples) fmt::print("rows stay apart\n")`
 struct NormMethod {
-  /// Set options by their names; throw ArgumentError for impossible values.
-  using Setter = std::function<void(std::string_view key, std::string_view value)>;
-  using Setters = std::map<std::string, Setter, std::less<>>;
-
   std::string name, noun = name + " normalization";  ///< in messages
   /// The names in texts, and the settings they stand for.
   std::vector<std::pair<std::string, NormSettings>> presets{{name, {}}};
@@ -72,7 +68,7 @@ struct NormMethod {
   /// Throws ArgumentError for options that it cannot have, by themselves or with these.
   virtual void expect_possible(const NormOptions& /*statistics*/) const {}
   /// The options that it alone has; they refer to it.
-  virtual Setters setters() { return {}; }
+  virtual OptionSetters setters() { return {}; }
 };
 
 /// A method that specs share; never null.

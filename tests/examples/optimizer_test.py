@@ -40,15 +40,13 @@ class Optimizers(ImagesTest):
     def test_options_that_an_optimizer_does_not_have(self):
         for value, message in {
                 "newton": f"unknown optimizer newton; available: {', '.join(sorted(OPTIONS))}",
-                "sgd:momentum=0.5": "sgd: there is no option momentum=0.5, or it is given twice; available: "
-                                    "center_gradients, center_weights",
-                "lion:beta1=0.5,beta1=0.6": "lion: there is no option beta1=0.6, or it is given twice; available: "
-                                            "beta1, beta2, center_gradients, center_weights",
-                "adamw:center_gradients=rows": "adamw: center_gradients=rows is not one of none, inputs, outputs",
-                "sgd:center_weights": "sgd: center_weights is not one of none, inputs, outputs",
-                "lion:beta1": "lion: beta1 is not a number", "lion:beta1=": "lion: beta1= is not a number",
-                "lion:": "lion: there is no option ,", "lion:beta1=2": "lion: beta1 must lie in [0, 1): 2",
-                "muon:epsilon=nan": "muon: epsilon=nan is not a finite number"}.items():
+                "sgd:momentum=0.5": "sgd has no option momentum=0.5; available: center_gradients, center_weights",
+                "lion:beta1=0.5,beta1=0.6": "lion: beta1 is given twice",
+                "adamw:center_gradients=rows": "adamw: center_gradients=rows must be none or inputs or outputs",
+                "sgd:center_weights": "sgd has no option center_weights; available: ",
+                "lion:beta1=": "lion: beta1= must be a finite number",
+                "lion:": "lion: an option is empty", "lion:beta1=2": "lion: beta1 must lie in [0, 1): 2",
+                "muon:epsilon=nan": "muon: epsilon=nan must be a finite number"}.items():
             self.assertIn(message, run(*self.train, "--optimizer", value, code=2).stderr, value)
 
     def test_schedules(self):

@@ -10,10 +10,10 @@ struct Ada : NormMethod {
   Tensor compute(const Tensor& x, const Norm& norm, Index step, Mode mode) const override {
     return ada_scale(NormMethod::compute(x, norm, step, mode), options);
   }
-  Setters setters() override {
-    return {{"c", set(options.factor, number)},
-            {"k", set(options.slope, number)},
-            {"detached", flag(options.detach_factor)}};
+  OptionSetters setters() override {
+    return {{"c", number_option(options.factor)},
+            {"k", number_option(options.slope)},
+            {"detached", flag_option(options.detach_factor)}};
   }
 };
 std::unique_ptr<NormMethod> ada() { return std::make_unique<Ada>(); }

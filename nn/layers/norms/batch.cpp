@@ -19,8 +19,8 @@ struct Batch : Averaging {
   std::vector<NamedBuffer> buffers(const Shape& shape) const override {
     return {{"running_mean", Buffer(zeros(shape))}, {"running_variance", Buffer(ones(shape))}};
   }
-  Setters setters() override {
-    return {{"momentum", set(momentum, number)}, {"steps", set(most_steps, count)}};
+  OptionSetters setters() override {
+    return {{"momentum", number_option(momentum)}, {"steps", count_option(most_steps)}};
   }
   Tensor compute(const Tensor& x, const Norm& norm, Index step, Mode mode) const override {
     Buffer means = norm.buffers[0].buffer, variances = norm.buffers[1].buffer;

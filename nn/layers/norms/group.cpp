@@ -11,7 +11,7 @@ struct Group : NormMethod {
     return both({.axes = axes_of_sample(shape, where), .groups = groups});
   }
   Index parts() const override { return groups; }
-  Setters setters() override { return {{"groups", set(groups, count)}}; }
+  OptionSetters setters() override { return {{"groups", count_option(groups)}}; }
 };
 std::unique_ptr<NormMethod> group() { return std::make_unique<Group>(); }
 

@@ -23,8 +23,8 @@ struct Layer : NormMethod {
     return both({.axes = of_position ? std::vector{1} : axes_of_sample(shape, where)});
   }
   bool is_of_rows() const override { return true; }
-  Setters setters() override {
-    return {{"over", choice(over_channels, {{"channels", true}, {"all", false}})}};
+  OptionSetters setters() override {
+    return {{"over", choice_option(over_channels, {{"channels", true}, {"all", false}})}};
   }
 };
 std::unique_ptr<NormMethod> layer() { return std::make_unique<Layer>(); }

@@ -17,7 +17,7 @@ struct Rms : NormMethod {
   void expect_possible(const NormOptions&) const override {
     expect<ArgumentError>(share > 0 && share <= 1, "norm: share must lie in (0, 1]: {}", share);
   }
-  Setters setters() override { return {{"p", set(share, number)}}; }
+  OptionSetters setters() override { return {{"p", number_option(share)}}; }
 };
 std::unique_ptr<NormMethod> rms() { return std::make_unique<Rms>(); }
 

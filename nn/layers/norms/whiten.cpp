@@ -55,10 +55,10 @@ struct Whiten : Averaging {
         statistics.place == Epsilon::inside_root,
         "norm: the smoothing term of whiten is added to the covariance: place is out");
   }
-  Setters setters() override {
-    return {{"groups", set(groups, count)},
-            {"iterations", set(iterations, count)},
-            {"momentum", set(momentum, number)}};
+  OptionSetters setters() override {
+    return {{"groups", count_option(groups)},
+            {"iterations", count_option(iterations)},
+            {"momentum", number_option(momentum)}};
   }
 
   Tensor compute(const Tensor& x, const Norm& norm, Index step, Mode mode) const override {

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/printable.h"
+#include "tapegrad/io/named_options.h"
 #include "tapegrad/nn/layers/norm.h"
 #include "tapegrad/ops/elementwise.h"
 
@@ -62,28 +61,5 @@ struct Averaging : NormMethod {
     return (1 - momentum) * before + momentum * found.view(before.shape());
   }
 };
-
-/// Read options: finite numbers, and whole numbers of at least 1. Throw ArgumentError for others.
-double number(std::string_view key, std::string_view value);
-Index count(std::string_view key, std::string_view value);
-
-template <class T, class Read>
-NormMethod::Setter set(T& target, Read read) {
-  return [&target, read](auto key, auto value) { target = read(key, value); };
-}
-/// An option with a few values, by their words.
-template <class T>
-NormMethod::Setter choice(T& target,
-                          std::vector<std::pair<const char*, std::type_identity_t<T>>> words) {
-  return [&target, words](std::string_view key, std::string_view value) {
-    std::string known;
-    for (const auto& [word, meaning] : words) {
-      if (value == word) return void(target = meaning);
-      known += (known.empty() ? "" : " or ") + std::string(word);
-    }
-    fail<ArgumentError>("norm: {}={}: must be {}", key, beginning(value), known);
-  };
-}
-inline NormMethod::Setter flag(bool& target) { return choice(target, {{"0", false}, {"1", true}}); }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::norms
