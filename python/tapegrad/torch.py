@@ -116,9 +116,12 @@ def trace(net, loss, tg):
     and of the gradients of its parameters. The gradients that they have already stay as they are."""
     with _Recorder(net, file=None) as recorder:
         wanted = [parameter for parameter in net.parameters() if parameter.requires_grad]
-        torch.autograd.grad(loss(), wanted, allow_unused=True)
+        gradients = torch.autograd.grad(loss(), wanted, allow_unused=True)
+    of_parameters = {id(parameter): gradient for parameter, gradient in zip(wanted, gradients)}
     values = []
     for entry in recorder.entries:
+        # Before PyTorch 2, autograd.grad calls no hook of a parameter.
+        entry["gradient"] = of_parameters.get(id(entry["tensor"]), entry["gradient"])
         known = {kind: _to(tg, entry[kind]) for kind in ("value", "gradient") if entry[kind] is not None}
         values.append(tg.TracedValue(name=entry["name"], operation=entry["operation"],
                                      inputs=[int(number) for number in entry["inputs"].split()],
