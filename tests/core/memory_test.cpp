@@ -10,8 +10,10 @@
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/models/char_rnn.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
+#include "tapegrad/models/transformer.h"
 #include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/elementwise.h"
@@ -199,4 +201,41 @@ TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate no
   set_threads(1);
   SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.norm = "layer", .dropout = 0.1})); }
   SECTION("conv_net") { check(ConvNet(random, {.hidden_norm = "layer", .dropout = 0.1})); }
+}
+
+// Hidden, since sanitizers would take minutes: a test of its own (tests/CMakeLists.txt) runs it.
+TEST_CASE("nothing grows over 100,000 steps of many shapes", "[.soak]") {
+  const RestoreThreads restored;
+  set_threads(GENERATE(1, 2));
+  Random random(1);
+  const CharRnn rnn(16, random, {.embedding = 8, .hidden = 8, .recurrent = {.norm = "layer"}});
+  const TransformerLm transformer(
+      16, random, {.stack = {.layers = 1, .heads = 2, .channels = 8}, .length = 12});
+  Adam rnn_adam(parameters(rnn)), transformer_adam(parameters(transformer));
+  const auto step = [&](Index rows, Index columns) {
+    const Indices ids({rows, columns},
+                      std::vector<Index>(static_cast<std::size_t>(rows * columns), 3));
+    const Tape tape;
+    rnn_adam.step(grad(cross_entropy(rnn(ids).logits, ids), rnn_adam.parameters()));
+    transformer_adam.step(
+        grad(cross_entropy(transformer(ids), ids), transformer_adam.parameters()));
+  };
+  struct Use {
+    std::int64_t storage = 0;  // that this process has requested, in bytes
+    std::size_t heap = 0;      // all that malloc has given out, in bytes
+  };
+  const auto largest_use = [&](Index steps) {
+    Use use;
+    for (Index i = 0; i < steps; ++i) {
+      step(1 + i % 12, 1 + i / 12 % 4);
+      use = {std::max(use.storage, memory_use().bytes), std::max(use.heap, mallinfo2().uordblks)};
+    }
+    return use;
+  };
+  const Use first = largest_use(10'000);
+  largest_use(80'000);
+  const Use last = largest_use(10'000);
+  // Where malloc finds room varies for a while. A leak would be of at least a byte a step.
+  CHECK(last.storage < first.storage + 90'000);
+  CHECK(last.heap < first.heap + 90'000);
 }
