@@ -182,7 +182,7 @@ class Site(BrowserTest):
         for page in "index.html", "course/stages/01_tensor/index.html", "reference/index.html":
             with self.subTest(page=page):
                 self.assertEqual(self.search("BFLOAT", page)[0], "docs/performance.html#bfloat16")
-                self.assertEqual(self.search("differs port", page)[0], "docs/pytorch.html#where-a-port-differs")
+                self.assertEqual(self.search("differs port", page)[0], "python/notebooks/port.html#where-my-port-differs")
         self.assertLess(len(self.search("differs port")), len(self.search("differs")))
         self.assertEqual(len(self.search("gradient")), 12)
         self.assertEqual(self.search("gradient nowherewritten"), [])
@@ -220,7 +220,7 @@ class Site(BrowserTest):
         for keys in [Keys.ENTER], [Keys.ARROW_DOWN, Keys.ENTER]:
             self.search("differs port")
             self.press(*keys)
-            self.assertTrue(self.driver.current_url.endswith("docs/pytorch.html#where-a-port-differs"))
+            self.assertTrue(self.driver.current_url.endswith("python/notebooks/port.html#where-my-port-differs"))
 
     def test_results_of_the_search_fit(self):
         for page in "index.html", "docs/glossary.html", "reference/index.html":
