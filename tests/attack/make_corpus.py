@@ -227,8 +227,10 @@ for number, name in enumerate([
         "batch:momentum=0.5,steps=3", "instance:s=1", "group:groups=2", "divisive:radius=2,learn_s=1",
         "weight", "layer:affine=0,gain=2,weight=1", "layer:eps=", "layer:", "rms:p=nan",
         "divisive:radius=1000000", "n" * 5000, "layer:eps=" + "9" * 5000, "whiten:groups=2,iterations=3,momentum=0.5",
-        "detach_mean:forward=identity,factor=1", "group:factor=1/s,forward=normalized"]):
-    write("norm", f"{number:02}", name)
+        "detach_mean:forward=identity,factor=1", "group:factor=1/s,forward=normalized",
+        "sgd", "adam:beta1=0.5,epsilon=1e-3", "adamw:center_gradients=inputs", "lion:beta1=0.9,beta2=0.99",
+        "muon:momentum=0.8,center_weights=outputs", "adadelta:rho=nan", "adagrad:decay=", "rmsprop:alpha=2"]):
+    write("named_options", f"{number:02}", name)
 
 for number, equation in enumerate([
         "bij,bjk->bik\n223\n232", "i,i->\n4\n4", "ij,jk,kl\n23\n32\n24", "ij->ji\n23", "->\n\n",

@@ -277,7 +277,7 @@ TEST_CASE("a program's own normalization goes wherever others go", "[nn][norm]")
 }
 
 TEST_CASE("the fuzzer's dictionary has every name and every option of norms", "[nn][norm]") {
-  const std::string words = read_text("tests/attack/dictionaries/norm.dict");
+  const std::string words = read_text("tests/attack/dictionaries/named_options.dict");
   for (const std::string& name : norm_names()) {
     CHECK_THAT(words, Contains('"' + name + '"'));
     const std::string refusal = [&] {
