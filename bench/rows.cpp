@@ -95,6 +95,44 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
           }};
 }
 
+// 1,000 characters of each text of a batch, one at a time. `start` returns a function from the last
+// characters, (B), to the logits of the next, (B, 65).
+template <class Start>
+Step generation(Index batch, Start start) {
+  const auto drawn = std::make_shared<Random>(2);
+  return [=] {
+    auto next = start();
+    Indices last = Indices({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 0));
+    for (int i = 0; i < 1000; ++i) last = drawn->categorical(softmax(next(last)));
+  };
+}
+
+BenchRow generate_lstm(const char* name, Index batch) {
+  return {name, [=]() -> Step {
+            Random random(1);
+            const CharRnn net(65, random);
+            return generation(batch, [=] {
+              return [=, states = std::vector<RecurrentState>()](const Indices& last) mutable {
+                const auto [logits, now] = net(last.reshape({1, batch}), states);
+                states = now;
+                return reshape(logits, {batch, 65});
+              };
+            });
+          }};
+}
+
+BenchRow generate_transformer(const char* name, Index batch) {
+  return {name, [=]() -> Step {
+            Random random(1);
+            const TransformerLm net(65, random, {.length = 1000});
+            return generation(batch, [=] {
+              return [=, caches = std::vector<AttentionCache>()](const Indices& last) mutable {
+                return reshape(net(last.reshape({batch, 1}), {}, &caches), {batch, 65});
+              };
+            });
+          }};
+}
+
 BenchRow matmul1024() {
   return {"matmul1024", []() -> Step {
             Random random(1);
@@ -172,6 +210,10 @@ std::vector<BenchRow> rows() {
                              transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
                              medium,
                              in_bfloat16("transformer_m_bf16", medium),
+                             generate_lstm("generate_lstm", 1),
+                             generate_lstm("generate_lstm_b32", 32),
+                             generate_transformer("generate_transformer", 1),
+                             generate_transformer("generate_transformer_b32", 32),
                              overhead(),
                              matmul1024(),
                              attention4096("attention4096", 4),

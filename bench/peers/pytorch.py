@@ -198,11 +198,11 @@ class Transformer(nn.Module):
             self.qkv, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
             self.up, self.down = nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
 
-        def forward(self, x):
+        def forward(self, x, attention=None):
             batch, length, channels = x.shape
             q, k, v = (t.reshape(batch, length, self.heads, -1).transpose(1, 2)
                        for t in self.qkv(self.norm1(x)).chunk(3, -1))
-            y = causal_attention(q, k, v, self.dropout)
+            y = attention(q, k, v) if attention else causal_attention(q, k, v, self.dropout)
             x = x + self.dropped(self.out(y.transpose(1, 2).reshape(batch, length, channels)))
             return x + self.dropped(self.down(self.dropped(F.gelu(self.up(self.norm2(x))))))
 
@@ -225,6 +225,65 @@ def transformer(layers, channels, heads, length, batch, dropout=0.0, **options):
     net = Transformer(layers, channels, heads, length, dropout)
     return training(net, torch.randint(65, (batch, length)), torch.randint(65, (batch, length)),
                     optimizer=torch.optim.AdamW, **options)
+
+
+def generation(batch, start):
+    """A step: 1,000 characters of each text, one at a time. start: returns a function from the last characters, (batch),
+    and their position to the logits of the next, (batch, 65)."""
+    @torch.inference_mode()
+    def step():
+        following, last = start(), torch.zeros(batch, dtype=torch.long)
+        for position in range(1000):
+            last = torch.multinomial(torch.softmax(following(last, position), -1), 1).squeeze(1)
+
+    return step
+
+
+def generate_lstm(batch):
+    net = CharRnn(nn.LSTM(128, 512)).eval()
+
+    def following(last, state):
+        y, state = net.recurrent(net.embedding(last[None]), state)
+        return net.output(y[0]), state
+
+    following = compiled(following)
+
+    def start():
+        state = torch.zeros(1, batch, 512), torch.zeros(1, batch, 512)
+
+        def logits(last, position):
+            nonlocal state
+            values, state = following(last, state)
+            return values
+
+        return logits
+
+    return generation(batch, start)
+
+
+def generate_transformer(batch):
+    net = Transformer(4, 128, 4, 1000, 0).eval()
+
+    def following(last, position, caches):
+        def cached(cache):
+            def attention(q, k, v):
+                for kept, new in zip(cache, (k, v)):
+                    kept[:, :, position:position + 1] = new
+                return F.scaled_dot_product_attention(q, *(kept[:, :, :position + 1] for kept in cache))
+            return attention
+
+        x = net.tokens(last)[:, None] + net.positions[position]
+        for block, cache in zip(net.blocks, caches):
+            x = block(x, cached(cache))
+        return net.norm(x[:, 0]) @ net.tokens.weight.T
+
+    following = compiled(following)
+
+    def start():  # room for all keys and values, in heads of 32 channels
+        caches = [[torch.empty(batch, 4, 1000, 32) for _ in range(2)] for _ in range(4)]
+        return lambda last, position: following(last, position, caches)
+
+    return generation(batch, start)
 
 
 class Draw(nn.Module):
@@ -338,6 +397,8 @@ rows = {"mlp": lambda: mlp(128), "mlp_bf16": lambda: mlp(128, bf16=True), "mlp_n
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4),
         "transformer_m_bf16": lambda: transformer(6, 384, 6, 256, 4, bf16=True), "draw": draw, "overhead": overhead,
+        "generate_lstm": lambda: generate_lstm(1), "generate_lstm_b32": lambda: generate_lstm(32),
+        "generate_transformer": lambda: generate_transformer(1), "generate_transformer_b32": lambda: generate_transformer(32),
         "matmul1024": matmul1024, "attention4096": lambda: attention4096(4),
         "attention4096_h1": lambda: attention4096(1)}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
