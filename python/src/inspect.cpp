@@ -29,7 +29,7 @@ void bind_inspect(nb::module_& module) {
               nb::module_::import_("tapegrad.torch").attr("trace")(net, loss, here));
         const Fields found = fields_of(net);
         const Tape tape({.keep_values = true});
-        grad(of_none(loss)(), parameters(found));
+        grad(callback<std::function<Tensor()>>(loss)(), parameters(found));
         return trace(tape, found);
       },
       "net"_a, "loss"_a,

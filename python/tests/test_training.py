@@ -119,6 +119,24 @@ class Loop(unittest.TestCase):
             self.assertEqual(tg.clip_by_norm(given, 2)[0][0].item(), 2)
             self.assertEqual(given[0][0].item(), 3)
 
+    def test_groups_of_parameters(self):
+        for tg in (float32, float64):
+            net = tg.Linear(3, 2, tg.Random(1))
+            optimizer = tg.Sgd(net.parameters(), learning_rate=0.1, weight_decay=0.5)
+            optimizer.set_group([net.bias], learning_rate_factor=0.5, weight_decay=0)
+            optimizer.set_group([net.weight], center_gradients="outputs")
+            net.bias.set(tg.Tensor([1, 2]))
+            weight, bias = net.weight.value.numpy(), net.bias.value.numpy()
+            slope = np.arange(6.0).reshape(3, 2) ** 2
+            optimizer.step([tg.Tensor(slope), tg.ones([2])])
+            centered = slope - slope.mean(1, keepdims=True) + 0.5 * weight
+            np.testing.assert_allclose(net.weight.value.numpy(), weight - 0.1 * centered, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(net.bias.value.numpy(), bias - 0.05, rtol=1e-6)
+            with self.assertRaisesRegex(ArgumentError, "center_weights: unknown value: 'rows'; available: none, inputs"):
+                optimizer.set_group([net.weight], center_weights="rows")
+            with self.assertRaises(ArgumentError):
+                optimizer.set_group([tg.Parameter(tg.ones([2]))], weight_decay=0)
+
     def run_of(self, tg, seed):
         """What a run is made of, and its steps: with dropout and an average of the weights."""
         random = tg.Random(seed)
