@@ -133,21 +133,24 @@ Fields fields_of(const nb::handle& net);
 std::map<std::string, Parameter> named_parameters(const Fields& found);
 
 /// A class of layers: its fields, by position and by name.
-template <class Layer>
-nb::class_<Layer> bind_layer(nb::module_& module, const char* name, const char* documented) {
-  nb::class_<Layer> bound(module, name, documented);
-  if constexpr (requires(const Layer& layer, Fields& field) { layer.visit(field); }) {
-    visits()[bound.ptr()] = [](Fields& field, nb::handle layer) {
-      field.walk(nb::cast<const Layer&>(layer));
+template <class Module>
+nb::class_<Module> bind_layer(nb::module_& module, const char* name, const char* documented) {
+  nb::class_<Module> bound(module, name, documented);
+  Seen& seen = layer_classes()[bound.ptr()];
+  if constexpr (requires(const Module& layer, Fields& field) { layer.visit(field); }) {
+    seen.visit = [](Fields& field, nb::handle layer) {
+      field.walk(nb::cast<const Module&>(layer));
     };
     bound
         .def(
-            "parameters", [](const Layer& layer) { return parameters(layer); },
+            "parameters", [](const Module& layer) { return parameters(layer); },
             "All of them, each once.")
         .def(
-            "fields", [](const Layer& layer) { return named_parameters(fields(layer)); },
+            "fields", [](const Module& layer) { return named_parameters(fields(layer)); },
             "The parameters by their names, such as 'norm.gain'.");
   }
+  if constexpr (std::is_invocable_r_v<Tensor, const Module&, const Tensor&>)
+    seen.copy = [](nb::handle layer) { return Layer(nb::cast<const Module&>(layer)); };
   return bound;
 }
 

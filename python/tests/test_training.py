@@ -33,6 +33,48 @@ class Layers(unittest.TestCase):
             self.assertEqual(tg.sum(tg.Dropout(0.5)(x)).item(), 1000)
             self.assertEqual(set(tg.Dropout(0.5)(x, random).numpy()), {0, 2})
 
+    def test_layers_one_after_another(self):
+        for tg in (float32, float64):
+            random = tg.Random(1)
+            first, norm, last = tg.Linear(4, 8, random), tg.Norm("batch", 8), tg.Linear(8, 2, random)
+
+            class Block:
+                def __init__(self):
+                    self.last = last
+
+                def __call__(self, x, random=None):
+                    self.random = random
+                    return self.last(tg.dropout(x, 0.5, random) if random else x)
+
+            block, x = Block(), tg.Random(7).normal([6, 4])
+            net = tg.Sequential(first, norm, tg.relu, tg.Sequential(lambda x: 2 * x, block))
+            self.assertEqual(sorted(net.fields()), ["layers.0.bias", "layers.0.weight", "layers.1.bias", "layers.1.gain",
+                                                    "layers.3.layers.1.last.bias", "layers.3.layers.1.last.weight"])
+            self.assertEqual(tg.fields([net])["0.layers.0.weight"].value.numpy().tobytes(),
+                             first.weight.value.numpy().tobytes())
+            np.testing.assert_array_equal(net(x).numpy(), last(2 * tg.relu(norm(first(x)))).numpy())
+            self.assertIsNone(block.random)
+            np.testing.assert_array_equal(
+                net(x, tg.Random(3)).numpy(),
+                last(tg.dropout(2 * tg.relu(norm(first(x), random)), 0.5, tg.Random(3))).numpy())
+            net(x, random)
+            self.assertIs(block.random, random)
+            with tg.Tape():  # training changes the layers that were given
+                gradients = tg.grad(tg.sum(tg.square(net(x))), net.parameters())
+                tg.Sgd(net.parameters(), learning_rate=0.01).step(gradients)
+            self.assertTrue(all(np.any(gradient.numpy()) for gradient in gradients))
+            np.testing.assert_array_equal(net(x).numpy(), last(2 * tg.relu(norm(first(x)))).numpy())
+
+    def test_what_is_no_layer_is_refused(self):
+        tg = float64
+        for other in (3, [tg.relu], tg.Translator(7, tg.Random(1), heads=2, channels=8), None):
+            with self.assertRaisesRegex(ArgumentError, "Sequential: no layer from a tensor to a tensor, and no function"):
+                tg.Sequential(tg.relu, other)
+        with self.assertRaisesRegex(ArgumentError, "callback: it must return a Tensor: .*str"):
+            tg.Sequential(lambda x: "text")(tg.ones([2]))
+        with self.assertRaises(KeyError):
+            tg.Sequential({}.__getitem__)(tg.ones([2]))
+
     def test_attention(self):
         tg = float64
         random = tg.Random(1)
