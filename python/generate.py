@@ -6,7 +6,7 @@
 
 INCLUDE is the folder tapegrad/ of an installed library. A function is bound if TYPES has all of its types; a struct of
 options becomes keyword arguments, and an enumeration the names of its values. A layer is a struct with a constructor
-and a call that can be bound; a parameter of another type that has a default, such as a cache, keeps that."""
+and a call that can be bound. A parameter of another type that has a default, such as `RecurrentNorms`, keeps that."""
 
 import collections
 import keyword
@@ -24,14 +24,14 @@ LAYERS = ("core", "io", "ops", "nn", "models", "inspect")
 # Structs that Python has as objects with the same members, and what repr() is of them.
 STRUCTS = {"TracedValue": "", "Trace": "", "TraceDiff": "printable_lines(self.report)", "Drift": "self.prediction",
            "FreePart": "", "FreeDirection": "to_string(self)", "TensorFile": "", "TokenContext": "", "Unfit": "",
-           "AttentionCache": "", "CheckResult": 'self.ok ? "ok" : self.message',
+           "AttentionCache": "", "NormField": "", "NormFields": "", "CheckResult": 'self.ok ? "ok" : self.message',
            "Hypothesis": 'nb::str("Hypothesis(tokens={}, score={:.4g})").format(self.tokens, self.score)'}
 # Arguments that a function changes.
 CHANGED = ("Random", "Optimizer", "Ema", "Plateau")
 # Member functions that change their object and are bound: of STRUCTS, and of a class that is bound by hand.
 CHANGING = {"AttentionCache": ("select",), "Optimizer": ("set_group",)}
 # Structs that become keyword arguments, besides those whose names end in Options.
-KEYWORDS = ("Transposed", "Observer", "ParameterGroup")
+KEYWORDS = ("Transposed", "Observer", "ParameterGroup", "CtcTargets")
 # Functions that the library calls.
 CALLED = ("Function", "BeamStep", "std::function<Tensor()>", "std::function<Tensor(const Tensor&)>",
           "std::function<void(const Tensor&)>", "std::function<bool(const std::string& name)>")
@@ -40,7 +40,7 @@ TYPES = {
     **{plain: (plain, "{}") for plain in ("bool", "double", "int", "Index", "std::size_t", "std::uint64_t")},
     **{seen: (f"const {seen}&", "{}") for seen in (
         "Tensor", "Indices", "Parameter", "std::string", "std::filesystem::path", "std::optional<Index>",
-        "std::optional<double>", "RecurrentState", "std::map<std::string, std::string>",
+        "std::optional<double>", "std::optional<NormField>", "RecurrentState", "std::map<std::string, std::string>",
         "std::map<std::string, Tensor>", "std::map<std::string, Indices>", *STRUCTS,
         *(f"std::vector<{element}>" for element in (
             "Tensor", "Parameter", "Index", "int", "std::string", "RecurrentState", "Schedule", *STRUCTS)))},
@@ -181,7 +181,7 @@ class Headers:
                 if comment:
                     self.comments.setdefault(f"{name}::{found[1]}", comment)
 
-    def arguments(self, parameters, may_keep_defaults=False):
+    def arguments(self, parameters):
         """What a bound function takes, how the library's function is called, and the documentation of its options;
         nothing if a type is unknown. Parameters, annotations, expressions, setup."""
         takes, annotations, calls, setup, notes = [], [], [], [], []
@@ -234,7 +234,7 @@ class Headers:
                 keywords.append((given, kind, usual))
                 calls.append(given.name if given.type.startswith("const") else f"std::move({given.name})")
             elif not add(given, "random" if kind == "Mode" else given.name, calls):
-                if not (may_keep_defaults and given.default):
+                if not given.default:
                     return None
                 calls.append(given.default)
         for given, kind, usual in keywords:
@@ -330,7 +330,7 @@ class Headers:
                 continue
             result, parameters = signature(declared)
             result = f"{name}::{result}" if f"{name}::{result}" in TUPLES else result
-            found = self.arguments(parameters, may_keep_defaults=True)
+            found = self.arguments(parameters)
             if result not in RESULTS or found is None:
                 continue
             written = "operator()" if method == "operator_call" else method
