@@ -37,6 +37,8 @@ void Net::visit(Fields& field) const {
   const auto add = [&](const std::string& name, const nb::handle& value) {
     if (nb::isinstance<Parameter>(value))
       field(name.c_str(), nb::cast<const Parameter&>(value));
+    else if (nb::isinstance<Buffer>(value))
+      field(name.c_str(), nb::cast<const Buffer&>(value));
     else if (seen(value).visit != nullptr || is_list(value) ||
              nb::isinstance<nb::dict>(entries_of(value)))
       field(name.c_str(), Net{value, this});
@@ -177,6 +179,10 @@ void bind_pytorch(nb::module_& module) {
 }  // namespace
 
 void bind_nets(nb::module_& module) {
+  nb::class_<Buffer>(module, "Buffer", documentation("Buffer"))
+      .def(nb::init<const Tensor&>(), "value"_a)
+      .def_prop_ro("value", &Buffer::value)
+      .def("set", &Buffer::set, nb::call_guard<InPlace>(), "value"_a, documentation("Buffer::set"));
   bind_random(module);
   bind_sequential(module);
   bind_pytorch(module);

@@ -70,6 +70,24 @@ class Recomputed(unittest.TestCase):
             self.assertEqual(calls, [False, True, False, True])
             self.assertLessEqual(size, 5)  # x, y, two parameters and the block
 
+    def test_the_sweep_lets_go_of_the_function(self):
+        """While others may run Python, so what ends with it, such as this object, must not run without Python's lock."""
+        class Square:
+            def __call__(self, x):
+                return x * x
+
+            def __del__(self):
+                ended.append(type(self).__name__)
+
+        for tg in (float32, float64):
+            ended = []
+            with tg.Tape():
+                x = tg.watch(tg.Tensor([3.0]))
+                y = tg.recompute(Square(), [x])
+                self.assertEqual(ended, [])
+                self.assertEqual(tg.grad(y, x).item(), 6)
+                self.assertEqual(ended, ["Square"])
+
     def test_errors(self):
         tg, calls = float64, []
 
@@ -135,7 +153,7 @@ class Chosen(unittest.TestCase):
 
 class BeamSearch(unittest.TestCase):
     def test_the_best_of_all_sequences(self):
-        """A wide beam finds what a list of all sequences has, for a model in which the next token depends on the last."""
+        """A wide beam finds what a list of all sequences has, of a model whose next token depends on the last."""
         rng = np.random.default_rng(1)
         table = rng.normal(size=(2, 4, 4))
         table -= np.log(np.exp(table).sum(-1, keepdims=True))  # of each source
@@ -149,7 +167,8 @@ class BeamSearch(unittest.TestCase):
                     sources.append(chosen)
                     return tg.Tensor(table[chosen, tokens.numpy()[:, 0]])
 
-                found = tg.beam_search([longest, longest], step, begin=begin, end=end, width=300, length_penalty=penalty)
+                found = tg.beam_search([longest, longest], step, begin=begin, end=end, width=300,
+                                       length_penalty=penalty)
                 for source, hypotheses in enumerate(found):
                     expected = {}
                     for length in range(longest):

@@ -123,7 +123,7 @@ class Traces(unittest.TestCase):
         tg = float64
         net, (x, labels) = Perceptron(tg), batch(tg)
         for layers in ([net.hidden], vars(net)):
-            with self.assertRaisesRegex(ArgumentError, "trace: the net cannot be called with a batch: .*give a function"):
+            with self.assertRaisesRegex(ArgumentError, "trace: the net cannot be called with a batch: .* a function"):
                 tg.trace(layers, x)
         with self.assertRaisesRegex(ArgumentError, "trace: a function in place of the batch .* leave `loss` out"):
             tg.trace(net, lambda: tg.sum(net(x)), tg.sum)
