@@ -121,7 +121,8 @@ class Values(unittest.TestCase):
             centered = groups - groups.mean(-1, keepdims=True)
             field = tg.NormField(axes=[1, 2, 3], groups=3)
             expected = centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 0.1)
-            self.agree(tg.normalize(tg.Tensor(x), tg.both(field), epsilon=0.1), expected.reshape(x.shape), tolerance)
+            for fields in (tg.both(field), tg.NormFields(center=field, scale=field)):
+                self.agree(tg.normalize(tg.Tensor(x), fields, epsilon=0.1), expected.reshape(x.shape), tolerance)
             only_scaled = groups / np.sqrt((groups**2).mean(-1, keepdims=True) + 1e-5)
             fields = tg.NormFields(center=None, scale=field)
             self.agree(tg.normalize(tg.Tensor(x), fields), only_scaled.reshape(x.shape), tolerance)
