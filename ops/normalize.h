@@ -17,8 +17,8 @@ struct NormField {
   std::vector<int> axes = {};
   Index groups = 1;              ///< splits the first of the axes into equal groups
   double share = 1;              ///< uses only this leading share of the last of the axes
-  std::vector<int> window = {};  ///< along these axes, uses only positions within `radius`; at the
-  Index radius = 0;              ///< borders, only those that exist
+  std::vector<int> window = {};  ///< along these axes, uses only positions within `radius`
+  Index radius = 0;              ///< at the borders, only the positions that exist count
 
   bool operator==(const NormField&) const = default;
 };

@@ -6,7 +6,7 @@
 
 INCLUDE is the folder tapegrad/ of an installed library. A function is bound if TYPES has all of its types; a struct of
 options becomes keyword arguments, and an enumeration the names of its values. A layer is a struct with a constructor
-and a call that can be bound; a parameter of another type that has a default, such as a cache, keeps that."""
+and a call that can be bound. A parameter of another type that has a default, such as `RecurrentNorms`, keeps that."""
 
 import collections
 import keyword
@@ -23,20 +23,30 @@ LAYERS = ("core", "io", "ops", "nn", "models", "inspect")
 
 # Structs that Python has as objects with the same members, and what repr() is of them.
 STRUCTS = {"TracedValue": "", "Trace": "", "TraceDiff": "printable_lines(self.report)", "Drift": "self.prediction",
-           "FreePart": "", "FreeDirection": "to_string(self)", "TensorFile": "", "TokenContext": "", "Unfit": ""}
+           "FreePart": "", "FreeDirection": "to_string(self)", "TensorFile": "", "TokenContext": "", "Unfit": "",
+           "AttentionCache": "", "NormField": "", "NormFields": "", "CheckResult": 'self.ok ? "ok" : self.message',
+           "Hypothesis": 'nb::str("Hypothesis(tokens={}, score={:.4g})").format(self.tokens, self.score)'}
 # Arguments that a function changes.
 CHANGED = ("Random", "Optimizer", "Ema", "Plateau")
+# Member functions that change their object and are bound: of STRUCTS, and of a class that is bound by hand.
+CHANGING = {"AttentionCache": ("select",), "Optimizer": ("set_group",)}
+# Structs that become keyword arguments, besides those whose names end in Options.
+KEYWORDS = ("Transposed", "Observer", "ParameterGroup", "CtcTargets")
+# Functions that the library calls.
+CALLED = ("Function", "BeamStep", "std::function<Tensor()>", "std::function<Tensor(const Tensor&)>",
+          "std::function<void(const Tensor&)>", "std::function<bool(const std::string& name)>")
 # For each type of a parameter: what the bound function takes, and how the library gets its own from that.
 TYPES = {
     **{plain: (plain, "{}") for plain in ("bool", "double", "int", "Index", "std::size_t", "std::uint64_t")},
     **{seen: (f"const {seen}&", "{}") for seen in (
         "Tensor", "Indices", "Parameter", "std::string", "std::filesystem::path", "std::optional<Index>",
-        "std::optional<double>", "RecurrentState", "std::map<std::string, std::string>",
+        "std::optional<double>", "std::optional<NormField>", "RecurrentState", "std::map<std::string, std::string>",
         "std::map<std::string, Tensor>", "std::map<std::string, Indices>", *STRUCTS,
         *(f"std::vector<{element}>" for element in (
             "Tensor", "Parameter", "Index", "int", "std::string", "RecurrentState", "Schedule", *STRUCTS)))},
     **{changed: (f"{changed}&", "{}") for changed in CHANGED},
-    "Random*": ("Random*", "{}"),
+    **{pointer: (pointer, "{}") for pointer in ("Random*", "AttentionCache*")},
+    "std::vector<AttentionCache>*": ("const std::optional<nb::list>&", "ChangedList<AttentionCache>({})"),
     "Shape": ("const std::vector<Index>&", "shape_of({})"),
     "Extents": ("const std::vector<Index>&", "extents_of({})"),
     "Axes": ("const AxesArgument&", "axes_of({})"),
@@ -48,8 +58,7 @@ TYPES = {
     "Cell": ("const std::string&", "Cell::named({})"),
     "Mode": ("Random*", "Mode{{{}}}"),
     "Fields": ("const nb::object&", "fields_of({})"),
-    "std::function<Tensor()>": ("const nb::callable&", "of_none({})"),
-    "std::function<Tensor(const Tensor&)>": ("const nb::callable&", "of_one({})"),
+    **{called: ("const nb::callable&", f"callback<{called}>({{}})") for called in CALLED},
 }
 # Results that Python gets as tuples, and their members. All other results must be types that are bound.
 TUPLES = {"Sorted": ("values", "indices"), "Fans": ("in", "out"), "RecurrentResult": ("outputs", "last"),
@@ -58,11 +67,11 @@ TUPLES = {"Sorted": ("values", "indices"), "Fans": ("in", "out"), "RecurrentResu
 RESULTS = {"void", "bool", "double", "Index", "Schedule", "std::map<std::int32_t, std::string>",
            "std::map<std::string, Tensor>", "std::map<std::string, std::string>", "RecurrentState",
            *(kind for element in ("Tensor", "Indices", "Parameter", "std::string", *STRUCTS)
-             for kind in (element, f"std::vector<{element}>")), *TUPLES}
+             for kind in (element, f"std::vector<{element}>")), "std::vector<std::vector<Hypothesis>>", *TUPLES}
 # Functions of those types that are bound otherwise: as methods, or with other arguments than in C++.
-BY_HAND = {"to_string", "print", "explain", "jacobian", "hvp", "save_checkpoint", "load_checkpoint", "load_fitting"}
+BY_HAND = {"to_string", "print", "explain", "save_checkpoint", "load_checkpoint", "load_fitting"}
 # What a bound function takes, if no other thread may run Python meanwhile.
-IN_PLACE = "nb::object|" + "|".join(CHANGED)
+IN_PLACE = "|".join({"nb::object", "nb::list", *CHANGING, *CHANGED})
 # The sources with the bindings of a kind, and how many of each.
 FILES = {"structs": 1, "functions": 2, "layers": 2, "optimizers": 1}
 
@@ -156,7 +165,7 @@ class Headers:
         elif text.startswith(("struct", "class")):
             self.read_members(name, text)
             self.classes[name] = text
-            if name.endswith("Options") or name == "Transposed":
+            if name.endswith("Options") or name in KEYWORDS:
                 self.options[name] = fields(text)
             if re.search(rf"explicit {name}\(std::vector<Parameter> parameters, {name}Options options = {{}}\);", text):
                 self.optimizers[name] = f"{name}Options"
@@ -172,11 +181,12 @@ class Headers:
                 if comment:
                     self.comments.setdefault(f"{name}::{found[1]}", comment)
 
-    def arguments(self, parameters, may_keep_defaults=False):
+    def arguments(self, parameters):
         """What a bound function takes, how the library's function is called, and the documentation of its options;
         nothing if a type is unknown. Parameters, annotations, expressions, setup."""
         takes, annotations, calls, setup, notes = [], [], [], [], []
         names = {given.name for given in parameters if bare(given.type) != "Place"}
+        calls_back = any(self.calls_back(bare(given.type)) for given in parameters)
 
         def add(given, name, expression):
             known = self.known(given)
@@ -187,6 +197,9 @@ class Headers:
             annotations.append(f'"{name.rstrip("_") + "_" if keyword.iskeyword(name.rstrip("_")) else name}"_a'
                                + (f" = {default}" if default else ""))
             expression.append(conversion.format(name))
+            if "nb::callable" in argument:  # made before others run Python
+                setup.append(f"const auto {name}_called = {expression.pop()};")
+                expression.append(f"{name}_called")
             return True
 
         def add_options(kind, place, usual):
@@ -201,7 +214,7 @@ class Headers:
                     continue
                 names.add(own)
                 setup.append(f"{place}.{field.name} = {expression[0]};")
-                choice = self.enumerations.get(bare(field.type))
+                choice = self.enumerations.get(unwrapped(bare(field.type)))
                 told = [note] if note else []
                 if choice and bare(field.type) != "Keep":
                     told.append("one of " + ", ".join(f"'{value}'" for value in choice))
@@ -212,18 +225,23 @@ class Headers:
         for given in parameters:
             kind = bare(given.type)
             if kind == "Place":
+                if calls_back:  # since a PlaceScope would attribute to this call what the function given does
+                    setup.append("const Place place = python_line();")
+                    calls.append("place")
                 continue
             if kind in self.options:
                 usual = dict(part.removeprefix(".").split(" = ") for part in split(given.default.strip("{}")))
                 keywords.append((given, kind, usual))
                 calls.append(given.name if given.type.startswith("const") else f"std::move({given.name})")
             elif not add(given, "random" if kind == "Mode" else given.name, calls):
-                if not (may_keep_defaults and given.default):
+                if not given.default:
                     return None
                 calls.append(given.default)
         for given, kind, usual in keywords:
             takes_before = len(takes)
             setup.append(f"{kind} {given.name};")
+            if kind in KEYWORDS:
+                notes.append(self.comments[kind])
             add_options(kind, given.name, usual)
             if len(takes) > takes_before and "nb::kw_only()" not in annotations:
                 annotations.insert(takes_before, "nb::kw_only()")
@@ -232,6 +250,8 @@ class Headers:
     def known(self, given):
         """The argument of a bound function, how it becomes the library's, and its default as an expression."""
         kind, default = bare(given.type), given.default
+        if kind is None:
+            return None
         if kind == "Keep":
             return *TYPES[kind], "false" if default else ""
         if kind in self.enumerations:
@@ -239,9 +259,15 @@ class Headers:
             default = self.enumerations[kind][0] if default == "{}" else default.split("::")[-1]
             return ("const std::string&", f'choice<{kind}>("{given.name}", {{}}, {{{{{values}}}}})',
                     f'"{default}"' if default else "")
+        if unwrapped(kind) in self.enumerations:
+            _, conversion, _ = self.known(given._replace(type=unwrapped(kind)))
+            return ("const std::optional<std::string>&",
+                    f"{{0}} ? std::optional({conversion.replace('{}', '*{0}', 1)}) : std::nullopt", "nb::none()")
         if kind not in TYPES:
             return None
         argument, conversion = TYPES[kind]
+        if default == "{}" and kind in CALLED:
+            return "const std::optional<nb::callable>&", conversion, "nb::none()"
         if default == "{}" and kind in ("Tensor", "Indices"):
             return f"const std::optional<{kind}>&", f"{{}}.value_or({kind}())", "nb::none()"
         if default == "{}" and kind in ("NormSpec", "std::string"):
@@ -251,6 +277,10 @@ class Headers:
         if kind == "Cell" and default:
             return argument, conversion, f'"{default.removeprefix("Cell::")}"'
         return argument, conversion, "nb::none()" if default in ("{}", "nullptr") else default
+
+    def calls_back(self, kind):
+        """Whether a function with an argument of this type may call Python."""
+        return kind in CALLED or any(field.type in CALLED for field, _ in self.options.get(kind, []))
 
     def bound(self):
         """Name and source of each function that can be bound. Of overloads, the one for a tensor comes before the one
@@ -284,27 +314,31 @@ class Headers:
                     documented = f", {literal(note)}" if note else ""
                     source += f'    .def_rw("{field.name}", &{name}::{field.name}{documented})\n'
             source += self.methods(name)
+            if "explicit operator bool() const" in self.classes[name]:
+                source += f'    .def("__bool__", [](const {name}& self) {{ return static_cast<bool>(self); }})\n'
             if shown:
                 source += f'    .def("__repr__", [](const {name}& self) {{ return {shown}; }})\n'
             yield name, source + "    ;\n"
 
-    def methods(self, name):
-        """The source of the bindings of member functions that change nothing."""
+    def methods(self, name, constant=True):
+        """The source of the bindings of member functions that CHANGING lists, and of those that change nothing."""
         source = ""
         for declared in member_functions(self.classes[name]):
-            if not re.search(r"\) const\b", declared):
+            method = re.search(r"(\w+)\(", declared)[1]
+            changes = not re.search(r"\) const\b", declared)
+            if method not in CHANGING.get(name, ()) and (changes or not constant):
                 continue
             result, parameters = signature(declared)
-            method = re.search(r"(\w+)\(", declared)[1]
             result = f"{name}::{result}" if f"{name}::{result}" in TUPLES else result
-            found = self.arguments(parameters, may_keep_defaults=True)
+            found = self.arguments(parameters)
             if result not in RESULTS or found is None:
                 continue
             written = "operator()" if method == "operator_call" else method
             bound = "__call__" if method == "operator_call" else method
             documented = self.comments.get(f"{name}::{written.removesuffix('()')}", "")
             source += (f'    .def("{bound}", '
-                       + definition(f"self.{written}", result, *found, documented, f"const {name}& self") + ")\n")
+                       + definition(f"self.{written}", result, *found, documented,
+                                    f"{'' if changes else 'const '}{name}& self") + ")\n")
         return source
 
     def bound_layers(self):
@@ -334,6 +368,8 @@ class Headers:
             yield name, source + methods + "    ;\n"
 
     def bound_optimizers(self):
+        yield "Optimizer", ('  nb::borrow<nb::class_<Optimizer>>(module.attr("Optimizer"))\n'
+                            + self.methods("Optimizer", constant=False) + "    ;\n")
         for name, options in self.optimizers.items():
             takes, annotations, calls, setup, notes = self.arguments(
                 [Parameter("std::vector<Parameter>", "parameters", ""), Parameter(options, "options", "{}")])
@@ -361,6 +397,11 @@ def comment_above(lines, first):
     return "\n".join(comment).strip("\n")
 
 
+def unwrapped(kind):
+    """A type without a std::optional around it."""
+    return re.sub(r"^std::optional<(.*)>$", r"\1", kind)
+
+
 def fields(text):
     """The fields of a struct, each with the comment above or behind it."""
     lines = re.sub(r"^( +[\w:][^/\n]*[,=>])\n\s+", r"\1 ", text, flags=re.MULTILINE).splitlines()
@@ -374,7 +415,7 @@ def fields(text):
         declared = line.split("//")[0].strip()
         if not declared and note and found:  # the note goes on in the next line
             found[-1] = (found[-1][0], f"{found[-1][1]} {note.strip()}")
-        elif "(" not in declared and declared.endswith(";"):
+        elif "(" not in re.sub(r"<.*>", "", declared.split(" = ")[0]) and declared.endswith(";"):
             kind, rest = declared.rstrip(";").split(" ", 1) if "<" not in declared else re.fullmatch(
                 r"([\w:]+<.*>) (\w.*);", declared).groups()
             for part in split(rest):
@@ -392,10 +433,12 @@ def definition(function, result, takes, annotations, calls, setup, notes, docume
     else:
         body = f"return {call};"
     before = "".join(f"{line}\n    " for line in setup)
-    given = " ".join(takes)
-    guard = f", nb::call_guard<{'InPlace' if re.search(IN_PLACE, given) else 'Unlocked'}>()"
+    given = " ".join((self, *takes))
+    in_place = re.search(IN_PLACE, given)
+    guard = f", nb::call_guard<{'InPlace' if in_place else 'Unlocked'}>()"
     if "nb::callable" in given:  # errors and nodes have the lines of the function that is given
         guard = ""
+        before += "" if in_place else "const nb::gil_scoped_release release;\n    "
     options = "".join(f", {annotation}" for annotation in annotations)
     documented = "\n\n".join(part for part in (documented, "\n".join(notes)) if part)
     return (f"[]({', '.join(part for part in (self, *takes) if part)}) {{\n    {before}{body}\n  }}{guard}{options}"

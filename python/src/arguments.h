@@ -12,10 +12,13 @@
 #include <nanobind/stl/vector.h>
 #include <tapegrad/tapegrad.h>
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -46,14 +49,75 @@ class InPlace {
   PlaceScope place_{python_line()};
 };
 
-/// Functions of Python that get each input as an argument; errors of Python pass through.
-Function of_several(const nb::callable& f);
-std::function<Tensor(const Tensor&)> of_one(const nb::callable& f);
-std::function<Tensor()> of_none(const nb::callable& f);
+/// A function of Python as one of the library, such as a `Function`, whose tensors it gets one by
+/// one. It can be called, copied and destroyed while others run Python. Errors of Python pass
+/// through. Throws ArgumentError for a result of another type.
+template <class Called>
+Called callback(const nb::callable& f) {
+  using Result = typename Called::result_type;
+  const std::shared_ptr<nb::callable> shared(new nb::callable(f), [](const nb::callable* held) {
+    const nb::gil_scoped_acquire acquired;
+    delete held;
+  });
+  return [shared](const auto&... inputs) {
+    const nb::gil_scoped_acquire acquired;
+    nb::object found;
+    if constexpr (std::is_same_v<Called, Function>)
+      found = (*shared)(*nb::cast(inputs)...);
+    else
+      found = (*shared)(inputs...);
+    if constexpr (!std::is_void_v<Result>) {
+      Result result;
+      if (!nb::try_cast(found, result))
+        fail<ArgumentError>("callback: it must return a {}: {}",
+                            std::is_same_v<Result, bool> ? "bool" : "Tensor",
+                            nb::repr(found.type()).c_str());
+      return result;
+    }
+  };
+}
+/// An empty function for None.
+template <class Called>
+Called callback(const std::optional<nb::callable>& f) {
+  return f ? callback<Called>(*f) : Called();
+}
 
-/// How the library visits a layer, for each class of layers in Python.
-using Visit = void (*)(Fields& field, nb::handle layer);
-std::map<PyObject*, Visit>& visits();
+/// A list that a function of the library changes, as a vector. Afterwards its objects have the
+/// vector's elements, and it has new objects for those that were appended.
+template <class Element>
+class ChangedList {
+ public:
+  /// Throws ArgumentError for a list of other objects.
+  explicit ChangedList(const std::optional<nb::list>& list) : list_(list) {
+    if (list && !nb::try_cast(*list, elements_))
+      fail<ArgumentError>("list: its elements must be of type {}: {}",
+                          nb::cast<std::string>(nb::type<Element>().attr("__name__")),
+                          nb::repr(*list).c_str());
+  }
+  ChangedList(const ChangedList&) = delete;
+  ChangedList& operator=(const ChangedList&) = delete;
+  ~ChangedList() {
+    const std::size_t before = list_ ? nb::len(*list_) : 0;
+    for (std::size_t i = 0; i < elements_.size(); ++i)
+      if (i < before)
+        nb::cast<Element&>((*list_)[i]) = elements_[i];
+      else
+        list_->append(nb::cast(elements_[i]));
+  }
+  operator std::vector<Element>*() { return list_ ? &elements_ : nullptr; }
+
+ private:
+  std::optional<nb::list> list_;
+  std::vector<Element> elements_;
+};
+
+/// How the library sees a layer of Python.
+struct Seen {
+  void (*visit)(Fields& field, nb::handle layer);
+  Layer (*copy)(nb::handle layer);  ///< with the same parameters; null if it is no `Layer`
+};
+/// For each class of layers.
+std::map<PyObject*, Seen>& layer_classes();
 
 /// A net in Python as a module of the library: a layer, a list, tuple or dict of nets and
 /// parameters, or any object that has such attributes. Everything else in it is no field.
@@ -69,21 +133,24 @@ Fields fields_of(const nb::handle& net);
 std::map<std::string, Parameter> named_parameters(const Fields& found);
 
 /// A class of layers: its fields, by position and by name.
-template <class Layer>
-nb::class_<Layer> bind_layer(nb::module_& module, const char* name, const char* documented) {
-  nb::class_<Layer> bound(module, name, documented);
-  if constexpr (requires(const Layer& layer, Fields& field) { layer.visit(field); }) {
-    visits()[bound.ptr()] = [](Fields& field, nb::handle layer) {
-      field.walk(nb::cast<const Layer&>(layer));
+template <class Module>
+nb::class_<Module> bind_layer(nb::module_& module, const char* name, const char* documented) {
+  nb::class_<Module> bound(module, name, documented);
+  Seen& seen = layer_classes()[bound.ptr()];
+  if constexpr (requires(const Module& layer, Fields& field) { layer.visit(field); }) {
+    seen.visit = [](Fields& field, nb::handle layer) {
+      field.walk(nb::cast<const Module&>(layer));
     };
     bound
         .def(
-            "parameters", [](const Layer& layer) { return parameters(layer); },
+            "parameters", [](const Module& layer) { return parameters(layer); },
             "All of them, each once.")
         .def(
-            "fields", [](const Layer& layer) { return named_parameters(fields(layer)); },
+            "fields", [](const Module& layer) { return named_parameters(fields(layer)); },
             "The parameters by their names, such as 'norm.gain'.");
   }
+  if constexpr (std::is_invocable_r_v<Tensor, const Module&, const Tensor&>)
+    seen.copy = [](nb::handle layer) { return Layer(nb::cast<const Module&>(layer)); };
   return bound;
 }
 

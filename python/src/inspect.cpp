@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "arguments.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::python {
@@ -17,25 +19,46 @@ std::vector<std::string> forms(const std::string& name) {
   return result;
 }
 
+/// The loss of a step. Of an output it is by default a mean with the weights cos(i), along which no
+/// norm is constant: the gradients of its mean square would be rounding.
+Tensor loss_of(const nb::callable& step, const std::optional<nb::callable>& loss, bool is_output) {
+  if (loss) return callback<std::function<Tensor(const nb::object&)>>(*loss)(nb::object(step()));
+  const Tensor found = callback<std::function<Tensor()>>(step)();
+  if (!is_output || found.rank() == 0) return found;
+  Tensor weights = Tensor::uninitialized(found.shape());
+  for (Index i = 0; i < weights.size(); ++i)
+    weights.mutable_data()[i] = static_cast<real>(std::cos(static_cast<double>(i)));
+  const PlaceScope caller(python_line());
+  return mean(found * weights);
+}
+
 }  // namespace
 
 void bind_inspect(nb::module_& module) {
   const nb::handle here = module;
   module.def(
       "trace",
-      [here](const nb::object& net, const nb::callable& loss) {
+      [here](const nb::object& net, const nb::object& batch,
+             const std::optional<nb::callable>& loss) {
         if (nb::hasattr(net, "named_parameters"))  // as a torch.nn.Module
           return nb::cast<Trace>(
-              nb::module_::import_("tapegrad.torch").attr("trace")(net, loss, here));
+              nb::module_::import_("tapegrad.torch").attr("trace")(net, batch, loss, here));
         const Fields found = fields_of(net);
+        const auto step = nb::cast<nb::callable>(
+            nb::module_::import_("tapegrad.steps").attr("of_ours")(net, batch, loss, here));
         const Tape tape({.keep_values = true});
-        grad(of_none(loss)(), parameters(found));
+        grad(loss_of(step, loss, !step.is(batch)), parameters(found));
         return trace(tape, found);
       },
-      "net"_a, "loss"_a,
-      "The trace of a step: of loss(), which has no arguments and calls the net, and of the "
-      "gradients of its\nparameters. The net may be a torch.nn.Module; the gradients that it has "
-      "already stay as they are.");
+      "net"_a, "batch"_a, "loss"_a = nb::none(),
+      "The trace of a step: of loss(net(batch)), and of the gradients of the net's parameters.\n"
+      "  batch: an array, or a tuple of the arguments of the net. Arrays of other libraries and "
+      "lists become\n    a Tensor, or Indices if they hold whole numbers\n"
+      "  loss: a function of what the net returns; by default its mean with the weights cos(0), "
+      "cos(1), ..., or\n    itself if it has no axes\n"
+      "In place of the batch, a function without arguments may call the net and return the loss. "
+      "The net\nmay be a torch.nn.Module, which gets tensors of PyTorch; the gradients that it has "
+      "already stay as\nthey are.");
   module.attr("diff") = nb::object(module.attr("compare_traces"));
   module.def(
       "forms", &forms, "name"_a,

@@ -2,18 +2,18 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::python {
 
-std::map<PyObject*, Visit>& visits() {
-  static std::map<PyObject*, Visit> known;
+std::map<PyObject*, Seen>& layer_classes() {
+  static std::map<PyObject*, Seen> known;
   return known;
 }
 
 namespace {
 
-/// The visit of a layer; nothing for other objects.
-Visit visit_of(const nb::handle& object) {
-  for (const auto& [type, visit] : visits())
-    if (nb::isinstance(object, type)) return visit;
-  return nullptr;
+/// How the library sees a layer; not at all for other objects.
+Seen seen(const nb::handle& object) {
+  for (const auto& [type, found] : layer_classes())
+    if (nb::isinstance(object, type)) return found;
+  return {};
 }
 
 bool is_list(const nb::handle& object) {
@@ -31,13 +31,15 @@ nb::object entries_of(const nb::handle& object) {
 }  // namespace
 
 void Net::visit(Fields& field) const {
-  if (const Visit known = visit_of(object)) return known(field, object);
+  if (const Seen known = seen(object); known.visit != nullptr) return known.visit(field, object);
   for (const Net* holder = outer; holder != nullptr; holder = holder->outer)
     if (holder->object.is(object)) return;
   const auto add = [&](const std::string& name, const nb::handle& value) {
     if (nb::isinstance<Parameter>(value))
       field(name.c_str(), nb::cast<const Parameter&>(value));
-    else if (visit_of(value) != nullptr || is_list(value) ||
+    else if (nb::isinstance<Buffer>(value))
+      field(name.c_str(), nb::cast<const Buffer&>(value));
+    else if (seen(value).visit != nullptr || is_list(value) ||
              nb::isinstance<nb::dict>(entries_of(value)))
       field(name.c_str(), Net{value, this});
   };
@@ -53,7 +55,7 @@ void Net::visit(Fields& field) const {
 Fields fields_of(const nb::handle& net) {
   Fields found = fields(Net{net});
   const bool is_empty = nb::hasattr(net, "__len__") && nb::len(net) == 0;
-  if (found.parameters().empty() && visit_of(net) == nullptr && !is_empty)
+  if (found.parameters().empty() && seen(net).visit == nullptr && !is_empty)
     fail<ArgumentError>(
         "fields: no layer and no parameter in {}: give a layer, a list or dict of these, or an "
         "object that has some as attributes, all of this precision",
@@ -99,6 +101,50 @@ void bind_random(nb::module_& module) {
            documentation("Random::categorical"));
 }
 
+/// A function or an object of Python as a layer, which gets the Random of a training step, too, if
+/// it has an argument of that name.
+struct PythonLayer {
+  nb::callable object;
+  bool takes_random;
+
+  Tensor operator()(const Tensor& x, Mode mode) const {
+    if (!takes_random) return callback<std::function<Tensor(const Tensor&)>>(object)(x);
+    const nb::object random = nb::cast(mode.random, nb::rv_policy::reference);
+    return callback<std::function<Tensor(const Tensor&, const nb::object&)>>(object)(x, random);
+  }
+  void visit(Fields& field) const { Net{object}.visit(field); }
+};
+
+/// Throws ArgumentError for what is neither a layer nor a function.
+Layer layer_of(const nb::handle& given) {
+  if (const Seen known = seen(given); known.copy != nullptr) return known.copy(given);
+  expect<ArgumentError>(PyCallable_Check(given.ptr()) && seen(given).visit == nullptr,
+                        "Sequential: no layer from a tensor to a tensor, and no function: {}",
+                        nb::repr(given.type()).c_str());
+  const nb::object takes_random = nb::module_::import_("tapegrad.steps").attr("takes_random");
+  return PythonLayer{nb::borrow<nb::callable>(given), nb::cast<bool>(takes_random(given))};
+}
+
+void bind_sequential(nb::module_& module) {
+  bind_layer<Sequential>(module, "Sequential", documentation("Sequential"))
+      .def(
+          "__init__",
+          [](Sequential* self, const nb::args& layers) {
+            std::vector<Layer> made;
+            for (const nb::handle layer : layers) made.push_back(layer_of(layer));
+            (new (self) Sequential())->layers = std::move(made);
+          },
+          nb::sig("def __init__(self, *layers) -> None"),
+          "Layers share their parameters with those given. A function or an object of Python gets "
+          "the tensor,\nand in training the Random, if it has an argument `random`.")
+      .def(
+          "__call__",
+          [](const Sequential& self, const Tensor& x, Random* random) {
+            return self(x, Mode{random});
+          },
+          nb::call_guard<InPlace>(), "x"_a, "random"_a = nb::none());
+}
+
 PyTorchOptions options_of(const std::map<std::string, std::string>& names, bool allow_unexpected) {
   return {.names = names, .allow_unexpected = allow_unexpected};
 }
@@ -133,7 +179,12 @@ void bind_pytorch(nb::module_& module) {
 }  // namespace
 
 void bind_nets(nb::module_& module) {
+  nb::class_<Buffer>(module, "Buffer", documentation("Buffer"))
+      .def(nb::init<const Tensor&>(), "value"_a)
+      .def_prop_ro("value", &Buffer::value)
+      .def("set", &Buffer::set, nb::call_guard<InPlace>(), "value"_a, documentation("Buffer::set"));
   bind_random(module);
+  bind_sequential(module);
   bind_pytorch(module);
   module.def(
       "fields", [](const nb::object& net) { return named_parameters(fields_of(net)); }, "net"_a,

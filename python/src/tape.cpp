@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "arguments.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::python {
@@ -24,48 +22,6 @@ nb::class_<Scope<Object>> bind_scope(nb::module_& module, const char* name) {
           nb::sig("def __exit__(self, *args) -> None"));
 }
 
-/// A function of tensors in Python. Copies share it, so that they can be made while others run
-/// Python.
-template <class Arguments>
-auto python_function(const nb::callable& f, const Arguments& arguments) {
-  return [held = std::make_shared<nb::callable>(f), arguments](const auto&... input) {
-    const nb::gil_scoped_acquire acquired;
-    const nb::object result = arguments(*held, input...);
-    Tensor value;
-    if (!nb::try_cast(result, value))
-      fail<ArgumentError>("callback: it must return a Tensor: {}", nb::repr(result.type()).c_str());
-    return value;
-  };
-}
-
-}  // namespace
-
-Function of_several(const nb::callable& f) {
-  return python_function(f, [](const nb::callable& held, const std::vector<Tensor>& inputs) {
-    nb::list arguments;
-    for (const Tensor& input : inputs) arguments.append(nb::cast(input));
-    return nb::object(held(*arguments));
-  });
-}
-std::function<Tensor(const Tensor&)> of_one(const nb::callable& f) {
-  return python_function(
-      f, [](const nb::callable& held, const Tensor& input) { return nb::object(held(input)); });
-}
-std::function<Tensor()> of_none(const nb::callable& f) {
-  return python_function(f, [](const nb::callable& held) { return nb::object(held()); });
-}
-
-namespace {
-
-/// Calls what calls back into Python: others may run Python except while it does. It gets the line
-/// of Python, since a PlaceScope would attribute to it what the function given does.
-template <class Call>
-auto with_callback(const Call& call) {
-  const Place place = python_line();
-  const nb::gil_scoped_release release;
-  return call(place);
-}
-
 /// The page of the viewer. A tape that has ended and has kept its values has left its JSON behind.
 std::string page_of(const nb::object& self) {
   const auto& tape = nb::cast<const Scope<Tape>&>(self);
@@ -80,38 +36,6 @@ std::string page_of(const nb::object& self) {
   std::string page = read_text(file);
   folder.attr("cleanup")();
   return page;
-}
-
-void bind_derivatives(nb::module_& module) {
-  using Tensors = std::vector<Tensor>;
-  module.def(
-      "vjp",
-      [](const nb::callable& f, const Tensors& xs, const Tensor& v) {
-        const Function inner = of_several(f);
-        return with_callback([&](Place place) { return vjp(inner, xs, v, place); });
-      },
-      "f"_a, "xs"_a, "v"_a, documentation("vjp"));
-  module.def(
-      "jvp",
-      [](const nb::callable& f, const Tensors& xs, const Tensors& vs) {
-        const Function inner = of_several(f);
-        return with_callback([&](Place place) { return jvp(inner, xs, vs, place); });
-      },
-      "f"_a, "xs"_a, "vs"_a, documentation("jvp"));
-  module.def(
-      "jacobian",
-      [](const nb::callable& f, const Tensor& x) {
-        const auto inner = of_one(f);
-        return with_callback([&](Place place) { return jacobian(inner, x, place); });
-      },
-      "f"_a, "x"_a, documentation("jacobian"));
-  module.def(
-      "hvp",
-      [](const nb::callable& f, const Tensor& x, const Tensor& v) {
-        const auto inner = of_one(f);
-        return with_callback([&](Place place) { return hvp(inner, x, v, place); });
-      },
-      "f"_a, "x"_a, "v"_a, documentation("hvp"));
 }
 
 }  // namespace
@@ -155,7 +79,6 @@ void bind_tape(nb::module_& module) {
     new (self) Scope<NoGrad>("NoGrad");
   });
   module.attr("no_grad") = nb::object(module.attr("NoGrad"));
-  bind_derivatives(module);
   module.def(
       "explain", [](const Tensor& x) { return explain(Tape::required("explain"), x); },
       nb::call_guard<Unlocked>(), "x"_a, documentation("explain"));

@@ -2,9 +2,10 @@
 
 A net of PyTorch is also an argument of `trace` and `load_pytorch`, as in tapegrad.float32."""
 
+import numpy
 import torch
 
-from . import float32, float64, pytorch_trace
+from . import float32, float64, pytorch_trace, steps
 
 _PRECISIONS = {torch.float32: float32, torch.float64: float64}
 _TYPES = {tg: dtype for dtype, tg in _PRECISIONS.items()}
@@ -111,12 +112,27 @@ class _Recorder(pytorch_trace.Trace):
         pass
 
 
-def trace(net, loss, tg):
-    """The `Trace` of a step of a torch.nn.Module, rounded to the precision of tg, such as tapegrad.float32: of loss(),
-    and of the gradients of its parameters. The gradients that they have already stay as they are."""
+def trace(net, batch, loss, tg):
+    """The `Trace` of a step of a torch.nn.Module, rounded to the precision of tg, such as tapegrad.float32, as of a net
+    of tapegrad (`help(tapegrad.float32.trace)`). The gradients that the parameters have already stay as they are."""
+    like = next(net.parameters(), torch.empty(0))
+
+    def converted(given):
+        if isinstance(given, torch.Tensor):
+            return given
+        given = torch.tensor(numpy.asarray(given), device=like.device)
+        return given.to(like.dtype) if given.is_floating_point() else given
+
+    call = steps.step(net, batch, loss, converted)
     with _Recorder(net, file=None) as recorder:
+        value = call()
+        if loss is not None:
+            value = loss(value)
+        elif not callable(batch) and value.dim() > 0:
+            weights = torch.cos(torch.arange(value.numel(), dtype=torch.float64)).reshape(value.shape)
+            value = (value * weights.to(value)).mean()
         wanted = [parameter for parameter in net.parameters() if parameter.requires_grad]
-        gradients = torch.autograd.grad(loss(), wanted, allow_unused=True)
+        gradients = torch.autograd.grad(value, wanted, allow_unused=True)
     of_parameters = {id(parameter): gradient for parameter, gradient in zip(wanted, gradients)}
     values = []
     for entry in recorder.entries:

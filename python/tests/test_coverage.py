@@ -30,6 +30,8 @@ class Coverage(unittest.TestCase):
         self.assertIn("detach_mean: the sweep treats the mean as a constant", float32.layer_norm.__doc__)
         self.assertIn("immutable array", float32.Tensor.__doc__)
         self.assertIn("reduction: one of 'none', 'sum', 'mean'", float32.mse.__doc__)
+        self.assertIn("What is not given stays as it was.", float32.Optimizer.set_group.__doc__)
+        self.assertIn("center_weights: after each step; one of 'none', 'inputs'", float32.Optimizer.set_group.__doc__)
 
     def test_an_import_loads_little(self):
         code = """import sys, time

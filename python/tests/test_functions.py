@@ -1,10 +1,11 @@
 """Bound functions against formulas of NumPy on random arguments, and their gradients against differences."""
 
+import itertools
 import unittest
 
 import numpy as np
 
-from tapegrad import TapeError, float32, float64
+from tapegrad import ShapeError, TapeError, float32, float64
 
 PRECISIONS = [(float32, np.float32, 2e-5), (float64, np.float64, 1e-12)]
 
@@ -111,6 +112,65 @@ class Values(unittest.TestCase):
                     slope = 0
             above, below = (np.sum(seed * call(tg.Tensor(x + sign * step * direction)).numpy()) for sign in (1, -1))
             self.assertAlmostEqual(slope, (above - below) / (2 * step), delta=1e-5 * max(1, abs(slope)), msg=name)
+
+    def test_normalization_over_fields(self):
+        rng = np.random.default_rng(3)
+        for tg, real, tolerance in PRECISIONS:
+            x = rng.normal(size=(2, 6, 4, 5)).astype(real)
+            groups = x.reshape(2, 3, 2 * 4 * 5)  # three groups of two channels
+            centered = groups - groups.mean(-1, keepdims=True)
+            field = tg.NormField(axes=[1, 2, 3], groups=3)
+            expected = centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 0.1)
+            for fields in (tg.both(field), tg.NormFields(center=field, scale=field)):
+                self.agree(tg.normalize(tg.Tensor(x), fields, epsilon=0.1), expected.reshape(x.shape), tolerance)
+            only_scaled = groups / np.sqrt((groups**2).mean(-1, keepdims=True) + 1e-5)
+            fields = tg.NormFields(center=None, scale=field)
+            self.agree(tg.normalize(tg.Tensor(x), fields), only_scaled.reshape(x.shape), tolerance)
+            fields.center = tg.NormField(axes=[-1])
+            self.assertEqual((fields.center.axes, fields.scale.groups), ([-1], 3))
+            rows = x - x.mean(-1, keepdims=True)
+            self.agree(tg.centered_l1(tg.Tensor(x), fields.center), np.abs(rows).mean(), tolerance)
+            gain, bias = rng.normal(size=(2, 5)).astype(real)
+            expected = rows / np.sqrt((rows**2).mean(-1, keepdims=True) + 1e-5) * gain + bias
+            self.agree(tg.affine_norm(tg.Tensor(x), tg.both(fields.center), tg.Tensor(gain), tg.Tensor(bias)), expected,
+                       tolerance)
+            with self.assertRaisesRegex(ShapeError, "normalize: "):
+                tg.normalize(tg.Tensor(x), tg.both(tg.NormField(axes=[1], groups=4)))
+
+    def test_ctc_sums_over_all_alignments(self):
+        rng, labels, lengths, steps = np.random.default_rng(4), [[1, 1], [2, 0]], [2, 1], [5, 4]
+        for tg, real, tolerance in PRECISIONS:
+            p = softmax(rng.normal(size=(5, 2, 3)).astype(real))
+            losses = []
+            for b in range(2):
+                total = 0
+                for path in itertools.product(range(3), repeat=steps[b]):
+                    merged = [label for label, _ in itertools.groupby(path) if label != 0]
+                    if merged == labels[b][:lengths[b]]:
+                        total += np.prod([p[t, b, label] for t, label in enumerate(path)])
+                losses.append(-np.log(total))
+            given = {"labels": tg.Indices(labels), "lengths": tg.Indices(lengths)}
+            log_p = tg.Tensor(np.log(p))
+            self.agree(tg.ctc(log_p, tg.Indices(steps), reduction="none", **given), losses, tolerance)
+            self.agree(tg.ctc(log_p, tg.Indices(steps), **given), np.mean(np.divide(losses, lengths)), tolerance)
+            with self.assertRaisesRegex(ShapeError, "ctc: "):
+                tg.ctc(log_p, tg.Indices([6, 4]), **given)
+
+    def test_a_recurrence_without_a_layer(self):
+        rng = np.random.default_rng(5)
+        for tg, real, tolerance in PRECISIONS:
+            inputs, weight = rng.normal(size=(3, 2, 4)).astype(real), rng.normal(size=(4, 4)).astype(real)
+            h, expected, lengths = rng.normal(size=(2, 4)).astype(real), [], np.array([3, 1])
+            first = h
+            for t in range(3):
+                h = np.where((t < lengths)[:, None], np.tanh(inputs[t] + h @ weight), h)
+                expected.append(h)
+            outputs, last = tg.recurrent("rnn", tg.Tensor(inputs), tg.Tensor(weight), (tg.Tensor(first), None),
+                                         tg.Indices(lengths))
+            self.agree(outputs, np.stack(expected), tolerance)
+            self.agree(last[0], h, tolerance)
+            with self.assertRaisesRegex(ShapeError, "recurrent: "):
+                tg.recurrent("lstm", tg.Tensor(inputs), tg.Tensor(weight), (tg.Tensor(first), None))
 
 
 if __name__ == "__main__":

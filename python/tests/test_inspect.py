@@ -1,10 +1,12 @@
 """The instrument: fields of nets, traces of steps and where they differ, free directions, drift and forms."""
 
+import inspect
+import math
 import unittest
 
 import numpy as np
 
-from tapegrad import ArgumentError, Error, float32, float64
+from tapegrad import ArgumentError, Error, ShapeError, float32, float64
 
 try:
     import torch
@@ -79,6 +81,60 @@ class Traces(unittest.TestCase):
             self.assertGreater(found.values + found.gradients, 0)
             self.assertTrue(tg.diff(self.trace(tg), self.trace(tg, "layer:eps=0.001"), tolerance=1e15).equal())
 
+    def test_a_net_called_with_a_batch(self):
+        """It is the step of a function that calls the net, whatever the batch is made of."""
+        for tg in (float32, float64):
+            net, (x, labels) = Perceptron(tg), batch(tg)
+
+            def loss(output):
+                return tg.cross_entropy(output, labels)
+
+            weights = tg.reshape(tg.Tensor([math.cos(i) for i in range(16 * 3)]), [16, 3])
+            expected = tg.trace(net, lambda: tg.mean(net(x) * weights))
+            for given in (x, (x,), x.numpy(), x.numpy().tolist(), float64.Tensor(x)):
+                self.assertTrue(tg.diff(expected, tg.trace(net, given), tolerance=0).equal())
+            self.assertTrue(tg.diff(self.trace(tg), tg.trace(net, x, loss), tolerance=0).equal())
+            self.assertFalse(tg.diff(expected, self.trace(tg)).equal())
+
+            class Scored(Perceptron):
+                def __call__(self, x, labels, random):
+                    self.random = random
+                    return loss(super().__call__(x))
+
+            scored, random = Scored(tg), tg.Random(1)
+            step = tg.trace(scored, (x.numpy(), labels.numpy().astype(np.uint8), random))
+            self.assertTrue(tg.diff(self.trace(tg), step, tolerance=0).equal())  # the output itself is the loss
+            self.assertIs(scored.random, random)
+
+    def test_whole_numbers_are_indices(self):
+        for tg in (float32, float64):
+            net = tg.Embedding(5, 3, tg.Random(1))
+            ids, step = tg.Indices([[0, 4], [2, 2]]), tg.trace(net, [[0, 4], [2, 2]])
+            self.assertTrue(tg.diff(step, tg.trace(net, ids), tolerance=0).equal())
+
+    def test_values_have_the_line_of_the_call(self):
+        tg = float64
+        line = inspect.currentframe().f_lineno + 1
+        step = tg.trace(tg.Linear(2, 3, tg.Random(1)), [[1.0, 2.0]])
+        self.assertEqual({value.place for value in step.values if value.operation != "parameter"},
+                         {f"test_inspect.py:{line}"})
+
+    def test_what_is_no_step_is_refused(self):
+        tg = float64
+        net, (x, labels) = Perceptron(tg), batch(tg)
+        for layers in ([net.hidden], vars(net)):
+            with self.assertRaisesRegex(ArgumentError, "trace: the net cannot be called with a batch: .* a function"):
+                tg.trace(layers, x)
+        with self.assertRaisesRegex(ArgumentError, "trace: a function in place of the batch .* leave `loss` out"):
+            tg.trace(net, lambda: tg.sum(net(x)), tg.sum)
+        with self.assertRaisesRegex(TypeError, "loss: .*Callable"):
+            tg.trace(net, x, labels)
+        with self.assertRaisesRegex(ArgumentError, "callback: it must return a Tensor: .*tuple"):
+            tg.trace(tg.RecurrentLayer("rnn", 3, 4, tg.Random(1)), tg.ones([5, 2, 3]))
+        with self.assertRaises(ShapeError):
+            tg.trace(net, x, lambda output: output)
+        self.assertFalse(tg.recording())
+
     def test_errors_of_the_loss_pass(self):
         def interrupted():
             raise KeyboardInterrupt
@@ -124,6 +180,34 @@ class TorchTraces(unittest.TestCase):
             found = tg.diff(theirs, ours)
             self.assertTrue(found.equal(), found.report)
             self.assertGreaterEqual(found.pairs, 11)
+
+    def test_one_batch_for_both(self):
+        for tg, dtype in ((float32, torch.float32), (float64, torch.float64)):
+            theirs = torch.nn.Sequential(torch.nn.Linear(4, 8, dtype=dtype), torch.nn.ReLU(),
+                                         torch.nn.LayerNorm(8, dtype=dtype))
+            ours = tg.Sequential(tg.Linear(4, 8, tg.Random(1)), tg.relu, tg.Norm("layer", 8))
+            tg.load_pytorch(ours, theirs)
+            x, labels = batch(tg)
+            target = torch.tensor(labels.numpy()).long()
+            for given in (x, x.numpy(), torch.tensor(x.numpy()), x.numpy().tolist()):
+                step = tg.trace(theirs, given)
+                found = tg.diff(step, tg.trace(ours, given))
+                self.assertTrue(found.equal(), found.report)
+                self.assertGreaterEqual(found.pairs, 9)
+            found = tg.diff(tg.trace(theirs, x, lambda output: torch.nn.functional.cross_entropy(output, target)),
+                            tg.trace(ours, x, lambda output: tg.cross_entropy(output, labels)))
+            self.assertTrue(found.equal(), found.report)
+            self.assertEqual({value.place.split(":")[0] for value in step.values}, {"", "test_inspect.py"})
+            self.assertIn("tg.trace(theirs, given)", step.values[-1].source)
+            with self.assertRaisesRegex(ArgumentError, "trace: a function in place of the batch"):
+                tg.trace(theirs, lambda: theirs(given).sum(), torch.sum)
+
+    def test_tokens_for_both(self):
+        for tg in (float32, float64):
+            theirs, ours = torch.nn.Embedding(5, 3), tg.Embedding(5, 3, tg.Random(1))
+            tg.load_pytorch(ours, theirs)
+            for ids in (torch.tensor([[0, 4], [2, 2]]), tg.Indices([[0, 4], [2, 2]]), [[0, 4], [2, 2]]):
+                self.assertTrue((found := tg.diff(tg.trace(theirs, ids), tg.trace(ours, ids))).equal(), found.report)
 
     def test_another_epsilon_is_found(self):
         for tg, dtype in ((float32, torch.float32), (float64, torch.float64)):

@@ -31,7 +31,7 @@ class Readme(unittest.TestCase):
                 os.chdir(before)
         self.assertIn("layer_norm", printed.getvalue())
         if torch is not None:
-            self.assertIn("The values differ first at norm", printed.getvalue())
+            self.assertIn("The values differ first at 1 (layer_norm)", printed.getvalue())
 
 
 if __name__ == "__main__":

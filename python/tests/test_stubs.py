@@ -47,6 +47,10 @@ class Stubs(unittest.TestCase):
         self.assertEqual(functions["mse"], "x: Tensor, target: Tensor, *, reduction: str='mean'")
         self.assertEqual(functions["fields"], "net: object")
         self.assertEqual(functions["hvp"], "f: Callable, x: Tensor, v: Tensor")  # and no overload of the same types
+        self.assertEqual(functions["probe"],
+                         "x: Tensor, *, value: Callable | None=None, gradient: Callable | None=None")
+        self.assertEqual(functions["check_gradient"], "f: Callable, xs: Sequence[Tensor], *, step: float=0.03, "
+                         "tolerance: float=0.02, seed: int=1")
         (tensor,) = (node for node in stub(float32).body if getattr(node, "name", "") == "Tensor")
         types = [ast.unparse(node.args) for node in tensor.body if getattr(node, "name", "") == "__rmul__"]
         self.assertEqual(types, ["self, arg: Tensor | Parameter | float, /"])

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from tapegrad import ArgumentError, DataError, float32, float64
+from tapegrad import ArgumentError, DataError, ShapeError, float32, float64
 
 
 class Layers(unittest.TestCase):
@@ -32,6 +32,49 @@ class Layers(unittest.TestCase):
             x = tg.ones([1000])
             self.assertEqual(tg.sum(tg.Dropout(0.5)(x)).item(), 1000)
             self.assertEqual(set(tg.Dropout(0.5)(x, random).numpy()), {0, 2})
+
+    def test_layers_one_after_another(self):
+        for tg in (float32, float64):
+            random = tg.Random(1)
+            first, norm, last = tg.Linear(4, 8, random), tg.Norm("batch", 8), tg.Linear(8, 2, random)
+
+            class Block:
+                def __init__(self):
+                    self.last = last
+
+                def __call__(self, x, random=None):
+                    self.random = random
+                    return self.last(tg.dropout(x, 0.5, random) if random else x)
+
+            block, x = Block(), tg.Random(7).normal([6, 4])
+            net = tg.Sequential(first, norm, tg.relu, tg.Sequential(lambda x: 2 * x, block))
+            self.assertEqual(sorted(net.fields()), [
+                "layers.0.bias", "layers.0.weight", "layers.1.bias", "layers.1.gain",
+                "layers.3.layers.1.last.bias", "layers.3.layers.1.last.weight"])
+            self.assertEqual(tg.fields([net])["0.layers.0.weight"].value.numpy().tobytes(),
+                             first.weight.value.numpy().tobytes())
+            np.testing.assert_array_equal(net(x).numpy(), last(2 * tg.relu(norm(first(x)))).numpy())
+            self.assertIsNone(block.random)
+            np.testing.assert_array_equal(
+                net(x, tg.Random(3)).numpy(),
+                last(tg.dropout(2 * tg.relu(norm(first(x), random)), 0.5, tg.Random(3))).numpy())
+            net(x, random)
+            self.assertIs(block.random, random)
+            with tg.Tape():  # training changes the layers that were given
+                gradients = tg.grad(tg.sum(tg.square(net(x))), net.parameters())
+                tg.Sgd(net.parameters(), learning_rate=0.01).step(gradients)
+            self.assertTrue(all(np.any(gradient.numpy()) for gradient in gradients))
+            np.testing.assert_array_equal(net(x).numpy(), last(2 * tg.relu(norm(first(x)))).numpy())
+
+    def test_what_is_no_layer_is_refused(self):
+        tg = float64
+        for other in (3, [tg.relu], tg.Translator(7, tg.Random(1), heads=2, channels=8), None):
+            with self.assertRaisesRegex(ArgumentError, "Sequential: no layer from a tensor to a tensor, and no fun"):
+                tg.Sequential(tg.relu, other)
+        with self.assertRaisesRegex(ArgumentError, "callback: it must return a Tensor: .*str"):
+            tg.Sequential(lambda x: "text")(tg.ones([2]))
+        with self.assertRaises(KeyError):
+            tg.Sequential({}.__getitem__)(tg.ones([2]))
 
     def test_attention(self):
         tg = float64
@@ -119,6 +162,24 @@ class Loop(unittest.TestCase):
             self.assertEqual(tg.clip_by_norm(given, 2)[0][0].item(), 2)
             self.assertEqual(given[0][0].item(), 3)
 
+    def test_groups_of_parameters(self):
+        for tg in (float32, float64):
+            net = tg.Linear(3, 2, tg.Random(1))
+            optimizer = tg.Sgd(net.parameters(), learning_rate=0.1, weight_decay=0.5)
+            optimizer.set_group([net.bias], learning_rate_factor=0.5, weight_decay=0)
+            optimizer.set_group([net.weight], center_gradients="outputs")
+            net.bias.set(tg.Tensor([1, 2]))
+            weight, bias = net.weight.value.numpy(), net.bias.value.numpy()
+            slope = np.arange(6.0).reshape(3, 2) ** 2
+            optimizer.step([tg.Tensor(slope), tg.ones([2])])
+            centered = slope - slope.mean(1, keepdims=True) + 0.5 * weight
+            np.testing.assert_allclose(net.weight.value.numpy(), weight - 0.1 * centered, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(net.bias.value.numpy(), bias - 0.05, rtol=1e-6)
+            with self.assertRaisesRegex(ArgumentError, "center_weights: unknown value: 'rows'; available: none, in"):
+                optimizer.set_group([net.weight], center_weights="rows")
+            with self.assertRaises(ArgumentError):
+                optimizer.set_group([tg.Parameter(tg.ones([2]))], weight_decay=0)
+
     def run_of(self, tg, seed):
         """What a run is made of, and its steps: with dropout and an average of the weights."""
         random = tg.Random(seed)
@@ -152,6 +213,28 @@ class Loop(unittest.TestCase):
             with self.assertRaisesRegex(DataError, "run.checkpoint"):
                 tg.load_checkpoint(self.file, tg.Linear(2, 2, tg.Random(1)))
             self.assertIn("weight", tg.load_fitting(self.file, tg.Linear(2, 2, tg.Random(1))).missing)
+
+    def test_buffers_of_an_object(self):
+        class Centered:
+            """Subtracts a running mean."""
+
+            def __init__(self, tg):
+                self.bias, self.mean = tg.Parameter(tg.zeros([3])), tg.Buffer(tg.zeros([3]))
+
+            def __call__(self, x):
+                self.mean.set(0.5 * self.mean.value + 0.5 * x)
+                return x - self.mean.value + self.bias
+
+        for tg in (float32, float64):
+            net, again, x = Centered(tg), Centered(tg), tg.Tensor([2.0, 4, 8])
+            np.testing.assert_array_equal(net(x).numpy(), [1, 2, 4])
+            tg.save_checkpoint(self.file, net)
+            tg.load_checkpoint(self.file, again)
+            np.testing.assert_array_equal(again.mean.value.numpy(), [1, 2, 4])
+            self.assertEqual([*tg.fields(net)], ["bias"])
+            self.assertIn("mean", [value.name for value in tg.trace(net, x).values])
+            with self.assertRaises(ShapeError):
+                net.mean.set(tg.ones([2]))
 
     def test_files_of_tensors(self):
         for tg in (float32, float64):
