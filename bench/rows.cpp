@@ -121,13 +121,13 @@ BenchRow generate_lstm(const char* name, Index batch) {
           }};
 }
 
-BenchRow generate_transformer(const char* name, Index batch) {
-  return {name, [=]() -> Step {
+BenchRow generate_transformer() {
+  return {"generate_transformer", []() -> Step {
             Random random(1);
             const TransformerLm net(65, random, {.length = 1000});
-            return generation(batch, [=] {
+            return generation(1, [=] {
               return [=, caches = std::vector<AttentionCache>()](const Indices& last) mutable {
-                return reshape(net(last.reshape({batch, 1}), {}, &caches), {batch, 65});
+                return reshape(net(last.reshape({1, 1}), {}, &caches), {1, 65});
               };
             });
           }};
@@ -212,8 +212,7 @@ std::vector<BenchRow> rows() {
                              in_bfloat16("transformer_m_bf16", medium),
                              generate_lstm("generate_lstm", 1),
                              generate_lstm("generate_lstm_b32", 32),
-                             generate_transformer("generate_transformer", 1),
-                             generate_transformer("generate_transformer_b32", 32),
+                             generate_transformer(),
                              overhead(),
                              matmul1024(),
                              attention4096("attention4096", 4),

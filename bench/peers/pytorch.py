@@ -228,8 +228,10 @@ def transformer(layers, channels, heads, length, batch, dropout=0.0, **options):
 
 
 def generation(batch, start):
-    """A step: 1,000 characters of each text, one at a time. start: returns a function from the last characters, (batch),
-    and their position to the logits of the next, (batch, 65)."""
+    """A step: 1,000 characters of each text, one at a time.
+
+    start: returns a function from the last characters, (batch), and their position to the logits of the next,
+    (batch, 65)"""
     @torch.inference_mode()
     def step():
         following, last = start(), torch.zeros(batch, dtype=torch.long)
@@ -261,7 +263,7 @@ def generate_lstm(batch):
     return generation(batch, start)
 
 
-def generate_transformer(batch):
+def generate_transformer():
     net = Transformer(4, 128, 4, 1000, 0).eval()
 
     def following(last, position, caches):
@@ -280,10 +282,10 @@ def generate_transformer(batch):
     following = compiled(following)
 
     def start():  # room for all keys and values, in heads of 32 channels
-        caches = [[torch.empty(batch, 4, 1000, 32) for _ in range(2)] for _ in range(4)]
+        caches = [[torch.empty(1, 4, 1000, 32) for _ in range(2)] for _ in range(4)]
         return lambda last, position: following(last, position, caches)
 
-    return generation(batch, start)
+    return generation(1, start)
 
 
 class Draw(nn.Module):
@@ -398,7 +400,7 @@ rows = {"mlp": lambda: mlp(128), "mlp_bf16": lambda: mlp(128, bf16=True), "mlp_n
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4),
         "transformer_m_bf16": lambda: transformer(6, 384, 6, 256, 4, bf16=True), "draw": draw, "overhead": overhead,
         "generate_lstm": lambda: generate_lstm(1), "generate_lstm_b32": lambda: generate_lstm(32),
-        "generate_transformer": lambda: generate_transformer(1), "generate_transformer_b32": lambda: generate_transformer(32),
+        "generate_transformer": generate_transformer,
         "matmul1024": matmul1024, "attention4096": lambda: attention4096(4),
         "attention4096_h1": lambda: attention4096(1)}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
