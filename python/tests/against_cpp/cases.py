@@ -125,8 +125,9 @@ class Case:
         first = {"Tensor": Written("y"), "std::vector<Tensor>": Written("y.back()", "y[-1]")}.get(self.result)
         if self.result in TUPLES and self.result != "Fans":
             first = Written(f"y.{TUPLES[self.result][0]}", "y[0]")
-        if first and self.has_tape and (self.tensors or self.made is not None):
-            names = ", ".join(f"t{i}" for i in range(len(self.tensors)))
+        if first and self.has_tape and (self.tensors or self.made is not None or "(batch)" in text):
+            tensors = [f"t{i}" for i in range(len(self.tensors))] + ["batch"] * ("(batch)" in text)
+            names = ", ".join(tensors)
             held = ", parameters(layer)" if self.made is not None and " visit(" in self.headers.classes[layer] else ""
             yield Written(f"show_gradients({first.cpp}, {{{names}}}{held});",
                           f"show_gradients({first.python}, [{names}]{held})")
@@ -210,7 +211,10 @@ class Cases:
         numbers, chosen = itertools.count(), {}
         for setting in [*constant, *listed]:
             if not setting.default:
-                chosen[setting.path] = self.required(name, setting, row, next(numbers))
+                value = self.required(name, setting, row, next(numbers))
+                if value in chosen.values() and not isinstance(value, Drawn):
+                    self.missing.append(f"{name}: {setting.name} and another have the same value")
+                chosen[setting.path] = value
         if "." not in name:  # the constructor's are varied once
             listed = [*constant, *listed]
 
@@ -218,10 +222,13 @@ class Cases:
             self.listed.append(Case(self.headers, name, result, parameters, {**chosen, **given}, made, *varied))
 
         append({})
-        paths = {setting.name: setting.path for setting in listed}
-        together = [extra for extra in row.get("also", []) if extra.keys() <= paths.keys()]
-        for extra in together:
-            append({paths[key]: value for key, value in extra.items()}, ", ".join(extra))
+        together = []
+        for extra in row.get("also", []):
+            paths = {setting.name: setting.path for setting in listed
+                     if setting.name in extra and fits(self.headers, setting.kind, extra[setting.name])}
+            if len(paths) == len(extra):
+                together.append(extra)
+                append({paths[key]: value for key, value in extra.items()}, ", ".join(extra))
         chances = {setting.path: TYPES[setting.kind] for setting in listed if setting.kind in ("Mode", "Random*")}
         for setting in listed:
             if not setting.default or any(setting.name in extra for extra in together):
