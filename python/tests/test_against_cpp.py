@@ -133,9 +133,11 @@ class Shown:
 class AgainstCpp(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        include = pathlib.Path(os.environ["TAPEGRAD_INCLUDE"])
-        if shutil.which("cmake") is None or not list(include.parent.glob("lib*/cmake/tapegrad")):
-            raise unittest.SkipTest(f"it needs CMake, and the library installed in {include.parent}")
+        include = pathlib.Path(os.environ["TAPEGRAD_INCLUDE"]).resolve()
+        if None in (shutil.which("cmake"), shutil.which(os.environ.get("CXX", "c++"))):
+            raise unittest.SkipTest("it needs CMake and a compiler of C++")
+        if not list(include.parent.glob("lib*/cmake/tapegrad")):
+            raise unittest.SkipTest(f"it needs the whole library, installed in {include.parent}")
         cls.headers = Headers(include / "tapegrad")
         cls.cases = Cases(cls.headers)
         if cls.cases.missing:
@@ -151,7 +153,7 @@ class AgainstCpp(unittest.TestCase):
             pathlib.Path(name).write_text(text)
         for command in (["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={include.parent}"],
                         ["cmake", "--build", "build", "-j2"]):
-            # ccache then knows the sources in another folder again.
+            # The folder is another each time: ccache knows the sources by their names in it.
             built = subprocess.run(command, capture_output=True, text=True,
                                    env={**os.environ, "CCACHE_BASEDIR": folder.name})
             if built.returncode != 0:

@@ -114,6 +114,7 @@ class Case:
         return [*declared, *self.tensors, *calls, *self.shown(layer, text)]
 
     def shown(self, layer, text):
+        """The results, what the call wrote, whether it drew random numbers, and gradients of what it was given."""
         if self.result == "optimizer":
             yield Written("show_steps(y);", "show_steps(y)")
         elif self.result != "void":
@@ -126,8 +127,7 @@ class Case:
         if self.result in TUPLES and self.result != "Fans":
             first = Written(f"y.{TUPLES[self.result][0]}", "y[0]")
         if first and self.has_tape and (self.tensors or self.made is not None or "(batch)" in text):
-            tensors = [f"t{i}" for i in range(len(self.tensors))] + ["batch"] * ("(batch)" in text)
-            names = ", ".join(tensors)
+            names = ", ".join([f"t{i}" for i in range(len(self.tensors))] + ["batch"] * ("(batch)" in text))
             held = ", parameters(layer)" if self.made is not None and " visit(" in self.headers.classes[layer] else ""
             yield Written(f"show_gradients({first.cpp}, {{{names}}}{held});",
                           f"show_gradients({first.python}, [{names}]{held})")
