@@ -34,7 +34,8 @@ class Trace(TorchFunctionMode):
             self.write()
 
     def add(self, name, operation, value, inputs, path, line):
-        entry = {"name": name, "tensor": value, "value": value.detach().clone(), "gradient": None, "operation": operation,
+        entry = {"name": name, "tensor": value, "value": value.detach().clone(), "gradient": None,
+                 "operation": operation,
                  "inputs": " ".join(str(self.numbers.get(id(x), -1)) for x in inputs if isinstance(x, torch.Tensor)),
                  "place": line and f"{path.rsplit('/', 1)[-1]}:{line}", "source": linecache.getline(path, line).strip()}
         self.numbers[id(value)] = len(self.entries)  # the entry keeps the tensor, and so its id
@@ -46,7 +47,8 @@ class Trace(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         name = function.__name__.strip("_")
-        if isinstance(result, torch.Tensor) and result.requires_grad and id(result) not in self.numbers and name != "get":
+        is_new = isinstance(result, torch.Tensor) and id(result) not in self.numbers
+        if is_new and result.requires_grad and name != "get":
             self.add_result(name, result, args)
         return result
 
