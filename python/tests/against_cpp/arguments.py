@@ -44,6 +44,13 @@ TYPES = {
     "Random": Written("random"), "Random*": Written("&random", "random"), "Mode": Written("Mode{&random}", "random"),
     "Tape": Written("tape"), "Fields": Written("fields(net)", "net"), "Optimizer": Written("optimizer"),
     "std::function<Tensor()>": Written("[&] { return loss(batch); }", "lambda: loss(batch)"),
+    "Function": Written("[](const std::vector<Tensor>& in) { return tanh(in[0] * in[1]); }",
+                        "lambda a, b: tanh(a * b)"),
+    "BeamStep": Written("[](const Indices&, const Indices& tokens) {"
+                        " return log_softmax(Random(3).normal({tokens.shape()[0], 6})); }",
+                        "lambda rows, tokens: log_softmax(Random(3).normal([tokens.shape[0], 6]))"),
+    "NormField": Written("NormField{.axes = {1, 2}}", "NormField(axes=[1, 2])"),
+    "NormFields": Written("both(NormField{.axes = {1, 2}})", "both(NormField(axes=[1, 2]))"),
     "std::function<Tensor(const Tensor&)>": Written("loss"),
     "TensorFile": Written('load_tensors("x.safetensors")'), "Trace": Written('read_trace("a.trace")'),
     "std::vector<Schedule>": [Written("constant(0.1)"), Written("exponential(0.2, 0.5)")],
@@ -51,7 +58,11 @@ TYPES = {
 }
 # Other values than the defaults.
 ALTERNATIVES = {"Axes": [1, (0, -1)], "NormSpec": ["rms"], "Cell": ["gru"], "std::optional<double>": [0.25],
-                "std::optional<Index>": [1], "Random*": [TYPES["Random*"]], "Mode": [TYPES["Mode"]]}
+                "std::optional<Index>": [1], "std::uint64_t": [2],
+                "AttentionCache*": [Written("std::make_unique<AttentionCache>().get()", "AttentionCache()")],
+                "std::vector<AttentionCache>*": [
+                    Written("std::make_unique<std::vector<AttentionCache>>().get()", "[]")],
+                "std::function<void(const Tensor&)>": [Written("[](const Tensor&) {}", "lambda x: None")], "Random*": [TYPES["Random*"]], "Mode": [TYPES["Mode"]]}
 
 # What every call finds.
 NET = [
@@ -93,7 +104,7 @@ ARGUMENTS = {
         logits=normal(2, 3, 5), log_p=normal(2, 3, 5), target=uniform(0, 1, 2, 3, 5), weight=uniform(0.5, 2, 5))),
     **dict.fromkeys(("pearson", "spearman", "mean_squared_error"), dict(guesses=normal(9), right=normal(9))),
     **dict.fromkeys(("TransformerClassifier", "Translator"), dict(
-        MODEL, target=[[1, 1, 0, 2], [4, 3, 0, 1]], same=("recompute",))),
+        MODEL, target=[[1, 1, 0, 2], [4, 3, 0, 1]], same=("recompute", "caches"))),
     "named": dict(name="x"),
     "universal_relation": dict(relation="nsubj:pass"),
     "part": dict(begin=1, end=2),
@@ -113,6 +124,20 @@ ARGUMENTS = {
     "make_directory": dict(path="folder"),
     "is_checkpoint": dict(file=Written('load_tensors("saved.checkpoint")')),
     "affine": dict(gain=normal(4), bias=normal(4)),
+    **dict.fromkeys(("check_gradient", "check_second_gradient", "check_jacobian"), dict(step=1e-2, tolerance=1e-9)),
+    "vjp": dict(v=normal(2, 3)),
+    "jvp": dict(vs=[normal(2, 3), uniform(-1, 1, 2, 3)]),
+    "jacobian": dict(x=normal(4, 3)),
+    "hvp": dict(x=normal(4, 3), v=normal(4, 3)),
+    "probe": dict(same=("value", "gradient")),
+    "normalize": dict(smoothing=uniform(0.5, 1, 4)),
+    "affine_norm": dict(gain=normal(4), bias=normal(4)),
+    "parameters": dict(chosen=Written('[](const std::string& name) { return name == "bias"; }',
+                                      'lambda name: name == "bias"')),
+    "ctc": dict(log_p=normal(5, 2, 5), input_lengths=[5, 4], labels=[[1, 2], [3, 1]], lengths=[2, 1], blank=4,
+                same=("zero_infinity",)),
+    "recurrent": dict(inputs=normal(5, 2, 16), weight=normal(4, 16), first=STATE, lengths=[5, 3]),
+    "beam_search": dict(longest=[4, 6]),
     "isfinite": dict(x=Written("reciprocal(Random(1).bernoulli({3, 4}, 0.5))",
                                "reciprocal(Random(1).bernoulli([3, 4], 0.5))")),
     "where": dict(condition=chance(2, 3, 4)),
@@ -178,9 +203,9 @@ ARGUMENTS = {
         "loss": Written("[&] { return mean(square(net(batch) - 0.3)); }", "lambda: mean(square(net(batch) - 0.3))")},
     "read_trace": dict(file="a.trace"),
     "compare_traces": dict(b=Written('read_trace("b.trace")'), tolerance=1e9),
-    "SelfAttention": dict(channels=8, x=normal(2, 3, 8), mask=chance(3, 3), also=[
+    "SelfAttention": dict(channels=8, x=normal(2, 3, 8), mask=chance(3, 3), same=("cache",), also=[
         dict(rotary=True), dict(rotary=True, positions=[[0, 1, 3], [2, 4, 5]])]),
-    "CrossAttention": dict(channels=8, x=normal(2, 3, 8), memory=normal(2, 5, 8), mask=chance(3, 5)),
+    "CrossAttention": dict(channels=8, x=normal(2, 3, 8), memory=normal(2, 5, 8), mask=chance(3, 5), same=("cache",)),
     "RelativeAttention": dict(channels=8, x=normal(2, 3, 8), context=normal(2, 5, 8)),
     "Conv2d": {"in": 4, "out": 6, "x": IMAGES},
     "Conv1d": {"in": 4, "out": 6, "size": 3, "x": normal(2, 4, 9), "stride": 2, "padding": 1, "dilation": 2},
@@ -195,8 +220,8 @@ ARGUMENTS = {
         *NORMS, dict(layers=2, dropout=0.25, variational=True, mode=TYPES["Mode"])]},
     "FeedForward": dict(BLOCK, same=("layers", "heads", "norm", "placement", "attention_dropout", "causal", "rotary",
                                      "alibi", "recompute")),
-    "TransformerBlock": dict(BLOCK, same=("layers", "with_cross", "recompute")),
-    "TransformerStack": dict(BLOCK, same=("with_cross", "recompute")),
+    "TransformerBlock": dict(BLOCK, same=("layers", "with_cross", "recompute", "cache")),
+    "TransformerStack": dict(BLOCK, same=("with_cross", "recompute", "caches")),
     "CharRnn": dict(vocabulary=5, states=[(normal(3, 512), normal(3, 512))], also=[
         *NORMS, dict(layers=2, recurrent_dropout=0.25, variational=True, mode=TYPES["Mode"])]),
     "ConvNet": dict(x=normal(2, 1, 28, 28)),
@@ -204,7 +229,7 @@ ARGUMENTS = {
     "TokenEmbedding": dict(vocabulary=5, channels=4, length=9, ids=[[3, 0, 1], [2, 2, 4]],
                            positions="sinusoidal", also=[
         dict(positions=each) for each in ("none", "learned", "rotary", "alibi")]),
-    "TransformerLm": dict(MODEL, context=PADDED, same=("recompute",)),
+    "TransformerLm": dict(MODEL, context=PADDED, same=("recompute", "caches")),
     "TransformerXl": dict(vocabulary=5, heads=2, same=("recompute",), also=[
         dict(memory=[normal(2, 3, 128)] * 4), dict(memory=2), dict(channels=8)]),
     "Sgd": dict(also=[dict(momentum=0.9), dict(momentum=0.9, nesterov=True)]),

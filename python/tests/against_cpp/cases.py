@@ -72,7 +72,7 @@ class Case:
     def __init__(self, headers, name, result, parameters, chosen, made=None, varied=None, same=False):
         self.headers, self.name, self.result, self.parameters = headers, name, result, parameters
         self.made, self.varied, self.same, self.tensors = made, varied, same, []
-        self.has_tape = not any("std::function" in given.type for given in parameters)
+        self.has_tape = not any(headers.calls_back(bare(given.type)) for given in parameters)
         self.chosen = {path: self.declared(value) for path, value in chosen.items()}
         self.cpp, self.by_position, self.by_keyword = (
             "\n".join(getattr(statement, language) for statement in self.statements(by_keyword))
@@ -198,7 +198,7 @@ class Cases:
             if method == name and self.headers.arguments(parameters):
                 constructors.append(parameters)
             elif (f"{name}.{method}" not in EXCLUDED and re.search(r"\) const\b", declared) and result in RESULTS
-                  and self.headers.arguments(parameters, may_keep_defaults=True)):
+                  and self.headers.arguments(parameters)):
                 methods.append((method, result, parameters))
         for made, (method, result, parameters) in itertools.product(constructors, methods):
             self.add(name if method == "operator_call" else f"{name}.{method}", result, parameters, made)
