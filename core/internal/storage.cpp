@@ -137,21 +137,21 @@ class Storage::Pool {
   }
 
   static void give_back(Block* block) {
-    Pool* owner = block->owner;
-    if (owner == current) {
-      owner->keep(block);
+    Pool* pool = block->pool;
+    if (pool == current) {
+      pool->keep(block);
       return;
     }
-    std::unique_lock lock(owner->mutex_);
-    if (!owner->ended_) {
-      block->next = owner->returned_;
-      owner->returned_ = block;
-      owner->has_returned_.store(true, std::memory_order_release);
+    std::unique_lock lock(pool->mutex_);
+    if (!pool->ended_) {
+      block->next = pool->returned_;
+      pool->returned_ = block;
+      pool->has_returned_.store(true, std::memory_order_release);
       return;
     }
-    const bool last = owner->to_system(block);
+    const bool last = pool->to_system(block);
     lock.unlock();
-    if (last) delete owner;
+    if (last) delete pool;
   }
 
  private:
@@ -213,7 +213,7 @@ class Storage::Pool {
     auto* block = new (memory) Block;
     block->size_class = size_class;
     block->bytes = bytes;
-    block->owner = this;
+    block->pool = this;
     return block;
   }
 
@@ -306,7 +306,14 @@ Storage Storage::allocate(std::size_t bytes) {
   return Storage(Pool::mine().take(bytes));
 }
 
-void Storage::give_back() { Pool::give_back(block_); }
+Storage Storage::foreign(Index bytes, std::shared_ptr<const void> owner) {
+  return Storage(new Block{.bytes = bytes + Index{sizeof(Block)}, .owner = std::move(owner)});
+}
+
+void Storage::give_back() {
+  if (block_->pool != nullptr) return Pool::give_back(block_);
+  delete block_;
+}
 
 void Storage::end_step() { Pool::mine().end_step(); }
 
