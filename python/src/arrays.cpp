@@ -114,6 +114,9 @@ bool is_contiguous(const Array& array) {
 
 Tensor from_dlpack(const nb::object& given) {
   const PlaceScope caller(python_line());
+  expect<ArgumentError>(!nb::getattr(given, "requires_grad", nb::none()).is(Py_True),
+                        "from_dlpack: the tensor of PyTorch requires a gradient, which would end "
+                        "here; give x.detach()");
   Array array = array_of("from_dlpack", given, "an array of numbers");
   expect_elements(array.dtype() == nb::dtype<real>(), "from_dlpack", array, "copy them: Tensor(x)");
   const Shape shape = shape_in(array);
@@ -279,7 +282,7 @@ void bind_arrays(nb::module_& module) {
       .def("__getitem__", &item_of, documentation("at"))
       .def("__repr__", [](const Tensor& x) { return to_string(x); });
 
-  module.def("from_dlpack", &from_dlpack, "array"_a,
+  module.def("from_dlpack", &from_dlpack, "array"_a.none(),
              "A tensor that shares the elements of an array of NumPy or any library with DLPack, "
              "which it\nkeeps alive. They have the type of this module and lie on the CPU in "
              "row-major order. Whoever\nchanges them changes the tensor, and makes gradients of "

@@ -122,11 +122,11 @@ class Devices(unittest.TestCase):
 class ArraysShared(unittest.TestCase):
     def assert_gone(self, *references):
         gc.collect()
-        self.assertEqual([reference() for reference in references], [None] * len(references))
+        self.assertFalse([reference for reference in references if reference() is not None])
 
-    def assert_here(self, *references):
+    def assert_here(self, reference):
         gc.collect()
-        self.assertNotIn(None, [reference() for reference in references])
+        self.assertIsNotNone(reference())
 
     def test_elements_stay_where_they_are(self):
         for tg, real in PRECISIONS:
@@ -282,7 +282,7 @@ class ArraysShared(unittest.TestCase):
             del theirs
             np.testing.assert_array_equal(tensor.numpy(), [[7, 1, 2], [3, 4, 5]])
             self.assertEqual(tg.from_dlpack(torch.zeros(0, dtype=getattr(torch, real.__name__))).shape, (0,))
-            with self.assertRaisesRegex(ArgumentError, "cannot read: .*Tensor.*requires? grad"):
+            with self.assertRaisesRegex(ArgumentError, "requires a gradient, .*; give x.detach"):
                 tg.from_dlpack(torch.ones(2, requires_grad=True))
 
 
