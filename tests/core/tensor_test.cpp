@@ -100,8 +100,8 @@ TEST_CASE("a tape alone keeps shared values", "[core]") {
 }
 
 TEST_CASE("shared values may be released on another thread", "[core][threads]") {
-  Owned owned({1, 2});
-  Tensor x = owned.shared({2});
+  Owned owned({1, 2}), unread({3, 4});
+  Tensor x = owned.shared({2}), y = unread.shared({2});
   real total = 0;
   std::thread([&] {
     total = sum(x).item();
@@ -109,6 +109,8 @@ TEST_CASE("shared values may be released on another thread", "[core][threads]") 
   }).join();
   CHECK(total == 3);
   CHECK(*owned.released == 1);
+  std::thread([&] { y = Tensor(); }).join();  // without any memory of the library
+  CHECK(*unread.released == 1);
 }
 
 TEST_CASE("nothing writes to shared values", "[core]") {
