@@ -59,6 +59,16 @@ Tensor Tensor::uninitialized(const Shape& shape) {
   return {std::move(storage), data, shape};
 }
 
+Tensor Tensor::sharing(const Shape& shape, const real* values, std::shared_ptr<const void> owner) {
+  if (shape.size() == 0) return uninitialized(shape);
+  const auto address = reinterpret_cast<std::uintptr_t>(values);
+  expect<ArgumentError>(address != 0 && address % alignof(real) == 0,
+                        "tensor: cannot share values at {:#x}, not a multiple of {}: {}; copy them",
+                        address, alignof(real), shape);
+  const Index bytes = shape.size() * Index{sizeof(real)};
+  return {Storage::foreign(bytes, std::move(owner)), const_cast<real*>(values), shape};
+}
+
 real Tensor::item(Place place) const {
   const OperationScope scope("item", place, *this);
   expect(size() == 1, "item: needs a tensor of one element: {}", shape_);
@@ -68,7 +78,7 @@ real Tensor::item(Place place) const {
 void Tensor::refuse_writing() const {
   fail<Error>(
       "mutable_data: {}: {}",
-      defined() ? "another tensor, a tape or a parameter shares the values" : "undefined tensor",
+      defined() ? "another tensor, tape, parameter or owner shares the values" : "undefined tensor",
       shape_);
 }
 

@@ -33,6 +33,10 @@ class Tensor {
       : Tensor(shape, std::span<const real>(rounded(values))) {}
   /// A new tensor to be filled through `mutable_data`.
   static Tensor uninitialized(const Shape& shape);
+  /// Shares `shape.size()` values in row-major order, which must not change while a tensor or tape
+  /// refers to them, and never writes to them. The last of these releases `owner`, on its thread;
+  /// an empty tensor shares nothing. Throws ArgumentError for a null or misaligned address.
+  static Tensor sharing(const Shape& shape, const real* values, std::shared_ptr<const void> owner);
 
   bool defined() const { return storage_.data() != nullptr; }
   // A temporary returns copies, so that `for (... : softmax(x).values())` is safe.
@@ -54,8 +58,8 @@ class Tensor {
 
   /// Whether no one else shares the values, so that they may be written in place.
   bool unique() const { return storage_.unique(); }
-  /// For kernels that fill a newly made tensor. Throws Error if another tensor, a tape or a
-  /// parameter shares the values, and for an undefined tensor.
+  /// For kernels that fill a newly made tensor. Throws Error if another tensor, tape,
+  /// parameter or owner shares the values, and for an undefined tensor.
   real* mutable_data() {
     if (!unique()) [[unlikely]]
       refuse_writing();

@@ -137,21 +137,25 @@ class Storage::Pool {
   }
 
   static void give_back(Block* block) {
-    Pool* owner = block->owner;
-    if (owner == current) {
-      owner->keep(block);
+    Pool* pool = block->pool;
+    if (pool != nullptr && pool == current) [[likely]]
+      return pool->keep(block);
+    give_back_elsewhere(block);
+  }
+  // Apart, so that it saves no registers for the blocks of this thread.
+  [[gnu::noinline]] static void give_back_elsewhere(Block* block) {
+    Pool* pool = block->pool;
+    if (pool == nullptr) return delete block;  // foreign memory
+    std::unique_lock lock(pool->mutex_);
+    if (!pool->ended_) {
+      block->next = pool->returned_;
+      pool->returned_ = block;
+      pool->has_returned_.store(true, std::memory_order_release);
       return;
     }
-    std::unique_lock lock(owner->mutex_);
-    if (!owner->ended_) {
-      block->next = owner->returned_;
-      owner->returned_ = block;
-      owner->has_returned_.store(true, std::memory_order_release);
-      return;
-    }
-    const bool last = owner->to_system(block);
+    const bool last = pool->to_system(block);
     lock.unlock();
-    if (last) delete owner;
+    if (last) delete pool;
   }
 
  private:
@@ -213,7 +217,7 @@ class Storage::Pool {
     auto* block = new (memory) Block;
     block->size_class = size_class;
     block->bytes = bytes;
-    block->owner = this;
+    block->pool = this;
     return block;
   }
 
@@ -304,6 +308,10 @@ constinit thread_local StorageCensus* Storage::census_ = nullptr;
 Storage Storage::allocate(std::size_t bytes) {
   if (bytes > class_bytes(class_count - 1)) refuse(bytes);
   return Storage(Pool::mine().take(bytes));
+}
+
+Storage Storage::foreign(Index bytes, std::shared_ptr<const void> owner) {
+  return Storage(new Block{.bytes = bytes + Index{sizeof(Block)}, .owner = std::move(owner)});
 }
 
 void Storage::give_back() { Pool::give_back(block_); }

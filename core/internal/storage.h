@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_set>
 #include <utility>
 
@@ -21,6 +22,9 @@ class Storage {
   Storage() = default;
   /// A block of at least `bytes` bytes, uninitialized. Throws MemoryError.
   static Storage allocate(std::size_t bytes);
+  /// Stands for `bytes` bytes elsewhere that `owner` keeps alive. It has no data() and is never
+  /// unique. The owner is released with the last copy, by the thread that drops it.
+  static Storage foreign(Index bytes, std::shared_ptr<const void> owner);
   /// Says that a step of this thread is over, such as a training step. What it used at once is what
   /// the thread keeps, and an eighth more.
   static void end_step();
@@ -39,7 +43,7 @@ class Storage {
 
   void* data() const { return block_ == nullptr ? nullptr : block_ + 1; }
   /// Whether nothing else refers to this block, so that its owner may change it in place.
-  bool unique() const { return block_ != nullptr && only_reference(); }
+  bool unique() const { return block_ != nullptr && block_->pool != nullptr && only_reference(); }
   /// The size of the block, at least the requested bytes.
   std::size_t capacity() const;
 
@@ -50,8 +54,9 @@ class Storage {
     std::atomic<std::int32_t> references{1};
     std::int32_t size_class = 0;
     std::int64_t bytes = 0;  // with this header
-    Pool* owner = nullptr;
+    Pool* pool = nullptr;    // null for foreign memory
     Block* next = nullptr;
+    std::shared_ptr<const void> owner = nullptr;  // of foreign memory
   };
   explicit Storage(Block* block) : block_(block) {}
   bool only_reference() const { return block_->references.load(std::memory_order_acquire) == 1; }

@@ -49,41 +49,83 @@ bool copy_from_any(const Array& array, To* out) {
          among(static_cast<const std::tuple<float, double, std::uint64_t>*>(nullptr));
 }
 
-/// An array of what Python gives: any array of NumPy or DLPack, or else what NumPy makes of it.
-Array array_of(const char* type, const nb::object& given) {
-  Array array;
-  if (nb::try_cast(given, array)) return array;
-  PyErr_Clear();
-  if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) {
-    const nb::object made = nb::module_::import_("numpy").attr("asarray")(given);
-    if (nb::try_cast(made, array)) return array;
-    PyErr_Clear();
+/// Why an object does not export its elements, in its own words; "" if it does not know.
+std::string reason_of(const nb::object& given) {
+  try {
+    if (nb::hasattr(given, "__dlpack__")) given.attr("__dlpack__")();
+  } catch (const nb::python_error& error) {
+    return fmt::format(" ({})", nb::str(error.value()).c_str());
   }
-  fail<ArgumentError>(
-      "{}: cannot read: {}; give numbers, lists of numbers, or an array of them with "
-      "__dlpack__ or the buffer protocol",
-      type, nb::repr(given.type()).c_str());
+  return "";
+}
+
+/// Any array of NumPy or DLPack on this device. Throws ArgumentError for anything else, naming
+/// `function` and what it takes.
+Array array_of(const char* function, const nb::object& given, const char* taken) {
+  Array array;
+  if (!nb::try_cast(given, array)) {
+    PyErr_Clear();
+    fail<ArgumentError>("{}: cannot read: {}{}; give {} with __dlpack__ or the buffer protocol",
+                        function, nb::repr(given.type()).c_str(), reason_of(given), taken);
+  }
+  expect<ArgumentError>(
+      array.device_type() == nb::device::cpu::value,
+      "{}: the array is on another device: DLPack's number {}; copy it to the CPU first", function,
+      array.device_type());
+  return array;
+}
+
+Shape shape_in(const Array& array) {
+  std::vector<Index> extents;
+  for (std::size_t axis = 0; axis < array.ndim(); ++axis)
+    extents.push_back(static_cast<Index>(array.shape(axis)));
+  return shape_of(extents);
+}
+
+/// Throws ArgumentError, naming `function` and the type, unless `fits`.
+void expect_elements(bool fits, const char* function, const Array& array, const char* remedy) {
+  expect<ArgumentError>(fits, "{}: elements of another type: DLPack's code {} of {} bits; {}",
+                        function, int{array.dtype().code}, int{array.dtype().bits}, remedy);
 }
 
 template <class Result>
 Result copied(const char* type, const nb::object& given) {
   const PlaceScope caller(python_line());
-  const Array array = array_of(type, given);
-  expect<ArgumentError>(
-      array.device_type() == nb::device::cpu::value,
-      "{}: the array is on another device: DLPack's number {}; copy it to the CPU first", type,
-      array.device_type());
-  std::vector<Index> extents;
-  for (std::size_t axis = 0; axis < array.ndim(); ++axis)
-    extents.push_back(static_cast<Index>(array.shape(axis)));
-  Result result = Result::uninitialized(shape_of(extents));
-  const nb::dlpack::dtype elements = array.dtype();
-  expect<ArgumentError>(
-      copy_from_any(array, result.mutable_data()),
-      "{}: elements of another type: DLPack's code {} of {} bits; convert them first, "
-      "as with astype",
-      type, int{elements.code}, int{elements.bits});
+  const bool is_list = nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given);
+  const Array array =
+      array_of(type, is_list ? nb::module_::import_("numpy").attr("asarray")(given) : given,
+               "numbers, lists of numbers, or an array of them");
+  Result result = Result::uninitialized(shape_in(array));
+  expect_elements(copy_from_any(array, result.mutable_data()), type, array,
+                  "convert them first, as with astype");
   return result;
+}
+
+/// Whether the elements lie one after another in row-major order.
+bool is_contiguous(const Array& array) {
+  std::int64_t next = 1;
+  for (std::size_t axis = array.ndim(); axis-- > 0;) {
+    const auto extent = static_cast<std::int64_t>(array.shape(axis));
+    if (extent != 1 && array.stride(axis) != next) return array.size() == 0;
+    next *= extent;
+  }
+  return true;
+}
+
+Tensor from_dlpack(const nb::object& given) {
+  const PlaceScope caller(python_line());
+  expect<ArgumentError>(!nb::getattr(given, "requires_grad", nb::none()).is(Py_True),
+                        "from_dlpack: the tensor of PyTorch requires a gradient, which would end "
+                        "here; give x.detach()");
+  Array array = array_of("from_dlpack", given, "an array of numbers");
+  expect_elements(array.dtype() == nb::dtype<real>(), "from_dlpack", array, "copy them: Tensor(x)");
+  const Shape shape = shape_in(array);
+  expect<ArgumentError>(is_contiguous(array),
+                        "from_dlpack: the elements do not lie one after another in row-major "
+                        "order: {}; copy them: Tensor(x)",
+                        shape);
+  const auto* const values = static_cast<const real*>(array.data());
+  return Tensor::sharing(shape, values, std::make_shared<Array>(std::move(array)));
 }
 
 /// The elements as an array that Python cannot write to. It shares them, and keeps them alive.
@@ -239,6 +281,12 @@ void bind_arrays(nb::module_& module) {
            })
       .def("__getitem__", &item_of, documentation("at"))
       .def("__repr__", [](const Tensor& x) { return to_string(x); });
+
+  module.def("from_dlpack", &from_dlpack, "array"_a.none(),
+             "A tensor that shares the elements of an array of NumPy or any library with DLPack, "
+             "which it\nkeeps alive. They have the type of this module and lie on the CPU in "
+             "row-major order. Whoever\nchanges them changes the tensor, and makes gradients of "
+             "operations recorded before wrong.");
 
   nb::class_<Indices> indices(module, "Indices", documentation("Indices"));
   bind_exchange(indices, "Indices");

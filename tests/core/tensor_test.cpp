@@ -2,12 +2,16 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <memory>
 #include <sstream>
+#include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/index.h"
@@ -30,6 +34,141 @@ TEST_CASE("values that something shares cannot be written", "[core]") {
   CHECK_THROWS_WITH(Tensor().mutable_data(), Contains("undefined"));
   Parameter slot(own);
   CHECK_THROWS_AS(own.mutable_data(), Error);
+}
+
+namespace {
+
+// Values for a tensor to share, and how often their owner has been released. The address sanitizer
+// sees who reads them after that.
+struct Owned {
+  std::shared_ptr<int> released = std::make_shared<int>(0);
+  std::shared_ptr<std::vector<real>> values;
+  const real* address = nullptr;
+
+  explicit Owned(std::vector<real> given)
+      : values(new std::vector<real>(std::move(given)),
+               [count = released](std::vector<real>* owned) {
+                 delete owned;
+                 ++*count;
+               }),
+        address(values->data()) {}
+  Tensor shared(const Shape& shape, Index offset = 0) {
+    return Tensor::sharing(shape, address + offset, std::move(values));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a tensor reads the values that it shares where they are", "[core]") {
+  Owned owned({0, 1, 2, 3, 4, 5, 6});
+  const Tensor x = owned.shared({2, 3}, 1);  // aligned for one value, and no more
+  CHECK(to_string(x) == "(2, 3) [[1, 2, 3], [4, 5, 6]]");
+  CHECK(x.data() == owned.address + 1);
+  CHECK(x.view({2}, 3).data() == owned.address + 4);
+  CHECK(reshape(x, {3, 2}).data() == owned.address + 1);
+  CHECK(sum(x).item() == 21);
+}
+
+TEST_CASE("the last tensor or tape releases the owner of shared values, once", "[core]") {
+  Owned owned({1, 2, 3, 4});
+  Tensor part, derivative;
+  {
+    const Tape tape;
+    const Tensor x = watch(owned.shared({4}));
+    part = x.view({2}, 1);
+    derivative = grad(sum(square(x)), x);
+  }
+  CHECK(*owned.released == 0);
+  CHECK(to_string(part) == "(2) [2, 3]");
+  part = Tensor();
+  CHECK(*owned.released == 1);
+  CHECK(to_string(derivative) == "(4) [2, 4, 6, 8]");
+}
+
+TEST_CASE("a tape alone keeps shared values", "[core]") {
+  Owned owned({1, 2, 3, 4});
+  {
+    const Tape tape;
+    const Tensor factor = watch(ones({4}));
+    const Tensor y = sum(factor * owned.shared({4}));
+    CHECK(*owned.released == 0);
+    CHECK(tape.bytes() == 4 * sizeof(real));
+    CHECK(to_string(grad(y, factor)) == "(4) [1, 2, 3, 4]");
+    CHECK(*owned.released == 1);  // the sweep was the last to need them
+  }
+  CHECK(*owned.released == 1);
+}
+
+TEST_CASE("shared values may be released on another thread", "[core][threads]") {
+  Owned owned({1, 2}), unread({3, 4});
+  Tensor x = owned.shared({2}), y = unread.shared({2});
+  real total = 0;
+  std::thread([&] {
+    total = sum(x).item();
+    x = Tensor();
+  }).join();
+  CHECK(total == 3);
+  CHECK(*owned.released == 1);
+  std::thread([&] { y = Tensor(); }).join();  // without any memory of the library
+  CHECK(*unread.released == 1);
+}
+
+TEST_CASE("nothing writes to shared values", "[core]") {
+  Owned owned({1, 2, 3, 4});
+  const std::shared_ptr<const std::vector<real>> original = owned.values;
+  Tensor x = owned.shared({2, 2});
+  CHECK(!x.unique());
+  CHECK_THROWS_WITH(x.mutable_data(),
+                    "mutable_data: another tensor, tape, parameter or owner "
+                    "shares the values: (2, 2)");
+  const Tensor gradient({2, 2}, {1, -1, 2, -2});
+  SECTION("a parameter") {
+    Parameter slot(std::exchange(x, Tensor()));
+    slot.mutable_data()[0] = 9;
+    CHECK(slot.value().data() != owned.address);
+    CHECK(to_string(slot.value()) == "(2, 2) [[9, 2], [3, 4]]");
+    slot.set(Tensor::sharing({2, 2}, owned.address, original));
+    CHECK(slot.value().data() == owned.address);
+  }
+  SECTION("optimizers") {
+    Parameter slot(std::exchange(x, Tensor()));
+    for (const bool adam : {false, true}) {
+      slot.set(Tensor::sharing({2, 2}, owned.address, original));
+      if (adam)
+        Adam({slot}, {.center_weights = Centering::outputs}).step({gradient});
+      else
+        Sgd({slot}, {.momentum = 0.9}).step({gradient});
+      CHECK(slot.value().data() != owned.address);
+      CHECK(slot.value().values()[0] != 1);
+    }
+  }
+  CHECK(*original == std::vector<real>{1, 2, 3, 4});
+}
+
+TEST_CASE("values that cannot be shared are refused", "[core]") {
+  Owned owned({1, 2, 3});
+  const auto* odd =
+      reinterpret_cast<const real*>(reinterpret_cast<const std::byte*>(owned.address) + 1);
+  CHECK_THROWS_AS(Tensor::sharing({2}, odd, owned.values), ArgumentError);
+  CHECK_THROWS_WITH(
+      Tensor::sharing({2}, nullptr, owned.values),
+      fmt::format("tensor: cannot share values at 0x0, not a multiple of {}: (2); copy them",
+                  alignof(real)));
+  CHECK(owned.values.use_count() == 1);
+  for (const Shape& shape : {Shape{0}, Shape{2, 0, 3}}) {
+    const Tensor empty = Tensor::sharing(shape, nullptr, owned.values);
+    CHECK(empty.defined());
+    CHECK(empty.shape() == shape);
+    CHECK(sum(empty).item() == 0);
+    CHECK(owned.values.use_count() == 1);
+  }
+}
+
+TEST_CASE("shared values are not memory of the library", "[core]") {
+  Owned owned(std::vector<real>(100'000, 1));
+  const std::int64_t before = memory_use().bytes;
+  const Tensor x = owned.shared({100'000});
+  CHECK(memory_use().bytes == before);
 }
 
 TEST_CASE("a view ends where the values end", "[core]") {

@@ -62,7 +62,8 @@ ALTERNATIVES = {"Axes": [1, (0, -1)], "NormSpec": ["rms"], "Cell": ["gru"], "std
                 "AttentionCache*": [Written("std::make_unique<AttentionCache>().get()", "AttentionCache()")],
                 "std::vector<AttentionCache>*": [
                     Written("std::make_unique<std::vector<AttentionCache>>().get()", "[]")],
-                "std::function<void(const Tensor&)>": [Written("[](const Tensor&) {}", "lambda x: None")], "Random*": [TYPES["Random*"]], "Mode": [TYPES["Mode"]]}
+                "std::function<void(const Tensor&)>": [Written("[](const Tensor&) {}", "lambda x: None")],
+                "Random*": [TYPES["Random*"]], "Mode": [TYPES["Mode"]]}
 
 # What every call finds.
 NET = [
