@@ -121,8 +121,7 @@ Tensor from_dlpack(const nb::object& given) {
   expect_elements(array.dtype() == nb::dtype<real>(), "from_dlpack", array, "copy them: Tensor(x)");
   const Shape shape = shape_in(array);
   expect<ArgumentError>(is_contiguous(array),
-                        "from_dlpack: the elements do not lie one after another in row-major "
-                        "order: {}; copy them: Tensor(x)",
+                        "from_dlpack: not contiguous in row-major order: {}; copy it: Tensor(x)",
                         shape);
   const auto* const values = static_cast<const real*>(array.data());
   return Tensor::sharing(shape, values, std::make_shared<Array>(std::move(array)));

@@ -169,7 +169,7 @@ class ArraysShared(unittest.TestCase):
                                  (whole.astype(int), "elements of another type: DLPack's code 0 of 64 bits; copy them"),
                                  (whole.astype(np.dtype(real).newbyteorder()), "cannot read: .*byte order"),
                                  (odd, "cannot share values at .*, not a multiple of "),
-                                 (whole.T, r"row-major order: \(4, 3, 2\); copy them: Tensor\(x\)"),
+                                 (whole.T, r"row-major order: \(4, 3, 2\); copy it: Tensor\(x\)"),
                                  (whole[:, ::-1], "row-major order"), (whole[..., ::2], "row-major order"),
                                  ([1.0], "from_dlpack: cannot read: <class 'list'>; give an array"),
                                  (2.0, "from_dlpack: cannot read"), (None, "from_dlpack: cannot read"),
