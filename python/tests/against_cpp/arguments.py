@@ -125,7 +125,8 @@ ARGUMENTS = {
     "make_directory": dict(path="folder"),
     "is_checkpoint": dict(file=Written('load_tensors("saved.checkpoint")')),
     "affine": dict(gain=normal(4), bias=normal(4)),
-    **dict.fromkeys(("check_gradient", "check_second_gradient", "check_jacobian"), dict(step=1e-2, tolerance=1e-9)),
+    **dict.fromkeys(("check_gradient", "check_second_gradient"), dict(step=1e-2, tolerance=1e-15)),
+    "check_jacobian": dict(step=1e-2, tolerance=1e-15, same=("seed",)),
     "vjp": dict(v=normal(2, 3)),
     "jvp": dict(vs=[normal(2, 3), uniform(-1, 1, 2, 3)]),
     "jacobian": dict(x=normal(4, 3)),
@@ -231,6 +232,7 @@ ARGUMENTS = {
                            positions="sinusoidal", also=[
         dict(positions=each) for each in ("none", "learned", "rotary", "alibi")]),
     "TransformerLm": dict(MODEL, context=PADDED, same=("recompute", "caches")),
+    "Translator.translate": dict(MODEL, longest=[4, 4], begin=1, end=2),
     "TransformerXl": dict(vocabulary=5, heads=2, same=("recompute",), also=[
         dict(memory=[normal(2, 3, 128)] * 4), dict(memory=2), dict(channels=8)]),
     "Sgd": dict(also=[dict(momentum=0.9), dict(momentum=0.9, nesterov=True)]),

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <concepts>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,11 @@ inline void show(const Schedule& x) {
 template <class Value>
 void show(const std::vector<Value>& xs) {
   for (const auto& x : xs) show(x);
+}
+template <class Value>
+void show(const std::optional<Value>& x) {
+  if (!x) return show(std::string("undefined"));
+  show(*x);
 }
 template <class Key, class Value>
 void show(const std::map<Key, Value>& xs) {
