@@ -11,10 +11,10 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-INTERNAL = "/torch/", "/tapegrad/torch.py", __file__, "<"  # parts of the names of files that no user wrote
-
 
 class Trace(TorchFunctionMode):
+    internal = "/torch/", __file__, "<"  # parts of the names of files that no user wrote
+
     def __init__(self, net, file):
         super().__init__()
         self.net, self.file, self.entries, self.numbers, self.hooks = net, file, [], {}, []
@@ -54,7 +54,7 @@ class Trace(TorchFunctionMode):
 
     def add_result(self, name, result, inputs):
         frame = sys._getframe()
-        while frame.f_back and any(part in frame.f_code.co_filename for part in INTERNAL):
+        while frame.f_back and any(part in frame.f_code.co_filename for part in self.internal):
             frame = frame.f_back
         self.add(name, name, result, inputs, frame.f_code.co_filename, frame.f_lineno)
 

@@ -107,6 +107,7 @@ def norm(spec, channels, where="features"):
 
 class _Recorder(pytorch_trace.Trace):
     """Keeps what it has seen of a step, where `pytorch_trace.Trace` writes a file."""
+    internal = (*pytorch_trace.Trace.internal, __file__)
 
     def write(self):
         pass
