@@ -43,7 +43,8 @@ void expect_options(const AttentionOptions& o, const Shape& q, const Shape& k, c
          "attention: needs queries (B, Tq, C) and keys and values (B, Tk, C): {}, {}, {}", q, k, v);
   expect<ArgumentError>(o.heads >= 1 && q[2] % o.heads == 0,
                         "attention: {} heads do not divide {} channels", o.heads, q[2]);
-  const Shape scores{q[0], o.heads, q[1], k[1]};
+  expect<ArgumentError>(o.keys >= 0 && o.keys <= k[1], "attention: {} keys of {}", o.keys, k[1]);
+  const Shape scores{q[0], o.heads, q[1], o.keys > 0 ? o.keys : k[1]};
   for (const Tensor& term : {o.mask, o.bias})
     expect(!term.defined() || broadcast("attention", term.shape(), scores) == scores,
            "attention: mask and bias must broadcast to the scores {}: {}", scores, term.shape());
@@ -66,6 +67,12 @@ kernels::ScoreTerm term(const Tensor& x) {
   return {x.data(), strides[0], strides[1], strides[2], strides[3]};
 }
 
+// Heads side by side in the rows of x: (B, T, stride).
+kernels::Heads<const real> heads_in(const Tensor& x, Index first_channel = 0) {
+  const Index stride = x.shape()[2];
+  return {x.data() + first_channel, stride, x.shape()[1] * stride};
+}
+
 // Three tensors with heads side by side: separate ones, or parts of one projection.
 struct Projections {
   Tensor q, k, v;
@@ -73,11 +80,11 @@ struct Projections {
 
   Index channels() const { return q.shape()[2] / (packed ? 3 : 1); }
   Index queries() const { return q.shape()[1]; }
-  Index keys() const { return (packed ? q : k).shape()[1]; }
+  Index keys(const AttentionOptions& o) const {
+    return o.keys > 0 ? o.keys : (packed ? q : k).shape()[1];
+  }
   kernels::Heads<const real> heads(int i) const {
-    if (packed) return {q.data() + i * channels(), q.shape()[2]};
-    const Tensor& own = i == 0 ? q : i == 1 ? k : v;
-    return {own.data(), channels()};
+    return packed ? heads_in(q, i * channels()) : heads_in(i == 0 ? q : i == 1 ? k : v);
   }
 };
 
@@ -86,11 +93,13 @@ using Kept = std::optional<Choices>;
 
 Kept draw(const Projections& p, const AttentionOptions& o) {
   if (o.dropout == 0) return {};
-  return o.random->choices(p.q.shape()[0] * o.heads * p.queries() * p.keys(), 1 - o.dropout);
+  return o.random->choices(p.q.shape()[0] * o.heads * p.queries() * p.keys(o), 1 - o.dropout);
 }
 
-Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
+Tensor defined(const Tensor& q, const Tensor& all_k, const Tensor& all_v, const AttentionOptions& o,
                const Kept& kept) {
+  const Tensor k = o.keys > 0 ? slice(all_k, 1, 0, o.keys) : all_k;
+  const Tensor v = o.keys > 0 ? slice(all_v, 1, 0, o.keys) : all_v;
   const Tensor queries = split_heads(q, o.heads), keys = split_heads(k, o.heads);
   Tensor scores = matmul(queries, keys, {.b = true}) * scale_of(o, queries.shape()[-1]);
   Tensor allowed = o.mask;
@@ -125,7 +134,7 @@ class Heads {
     rows_ = Tensor::uninitialized({a.batch, a.heads, a.queries, 2});
     Tensor out = Tensor::uninitialized({a.batch, a.queries, p.channels()});
     kernels::attention_forward(a, p.heads(0), p.heads(1), p.heads(2),
-                               {out.mutable_data(), p.channels()},
+                               {out.mutable_data(), p.channels(), p.queries() * p.channels()},
                                reinterpret_cast<kernels::SoftmaxRow*>(rows_.mutable_data()));
     return out;
   }
@@ -133,18 +142,16 @@ class Heads {
   Projections backward(const Projections& p, const Tensor& out, const Tensor& g) const {
     Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
     if (!p.packed) {
-      d.k = Tensor::uninitialized(p.k.shape());
-      d.v = Tensor::uninitialized(p.v.shape());
+      d.k = zeros(p.k.shape());  // also behind the keys that are used
+      d.v = zeros(p.v.shape());
     }
     const auto writable = [&](int i) {
-      const kernels::Heads<const real> heads = d.heads(i);
-      return kernels::Heads<real>{const_cast<real*>(heads.values), heads.stride};
+      const auto [values, stride, batch_stride] = d.heads(i);
+      return kernels::Heads<real>{const_cast<real*>(values), stride, batch_stride};
     };
-    const Index channels = p.channels();
-    kernels::attention_backward(sizes(p), p.heads(0), p.heads(1), p.heads(2),
-                                {out.data(), channels},
+    kernels::attention_backward(sizes(p), p.heads(0), p.heads(1), p.heads(2), heads_in(out),
                                 reinterpret_cast<const kernels::SoftmaxRow*>(rows_.data()),
-                                {g.data(), channels}, writable(0), writable(1), writable(2));
+                                heads_in(g), writable(0), writable(1), writable(2));
     return d;
   }
 
@@ -154,7 +161,7 @@ class Heads {
     return {.batch = p.q.shape()[0],
             .heads = options_.heads,
             .queries = p.queries(),
-            .keys = p.keys(),
+            .keys = p.keys(options_),
             .width = width,
             .causal = options_.causal,
             .scale = static_cast<real>(scale_of(options_, width)),
@@ -235,6 +242,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
   expect(projected.rank() == 3 && projected.shape()[2] % 3 == 0,
          "self_attention: needs queries, keys and values side by side, (B, T, 3 C): {}",
          projected.shape());
+  expect_default("self_attention", "keys", options.keys);
   const Shape one = projected.shape().with(2, projected.shape()[2] / 3);
   expect_options(options, one, one, one);
   return attend<PackedAttention>(Operands<1>{projected}, options, place);

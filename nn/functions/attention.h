@@ -19,6 +19,8 @@ struct AttentionOptions {
   /// Broadcasts to (B, heads, Tq, Tk); added to the scaled scores. -inf hides a key from a query.
   /// Differentiable.
   Tensor bias = {};
+  /// Uses only the first so many keys and values: behind them is room for others; 0: all.
+  Index keys = 0;
   /// Dropout rate of the attention weights; needs `random`.
   double dropout = 0;
   Random* random = nullptr;
@@ -28,8 +30,8 @@ struct AttentionOptions {
 /// 2017, eq. 1). A query that sees no key gets 0.
 ///   q: (B, Tq, C)   k, v: (B, Tk, C), the heads side by side   returns (B, Tq, C)
 /// Fused, unless its bias is differentiated. Throws ShapeError for shapes that do not fit,
-/// ArgumentError for heads that do not divide the channels, for dropout outside [0, 1) and for
-/// dropout without `random`.
+/// ArgumentError for heads that do not divide the channels, for dropout outside [0, 1), for dropout
+/// without `random` and for more `keys` than k has.
 /// Example: `attention(sequence, sequence, sequence, {.heads = 2, .causal = true})`
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {}, Place = Place::here());

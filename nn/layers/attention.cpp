@@ -74,6 +74,49 @@ Tensor with_memory(const Tensor& before, const Tensor& x) {
   return before.defined() ? concat({before, x}, 1) : x;
 }
 
+namespace {
+
+// The first `used` positions of x, (B, T, C), in a tensor of `positions`.
+Tensor with_room(const Tensor& x, Index used, Index positions) {
+  const Shape& shape = x.shape();
+  Tensor larger = Tensor::uninitialized(shape.with(1, positions));
+  for (Index b = 0; b < shape[0]; ++b)
+    std::copy_n(x.data() + b * shape[1] * shape[2], used * shape[2],
+                larger.mutable_data() + b * positions * shape[2]);
+  return larger;
+}
+
+void write_at(Tensor& x, Index position, const Tensor& next) {
+  const Index count = next.shape()[1] * x.shape()[2];
+  for (Index b = 0; b < x.shape()[0]; ++b)
+    std::copy_n(next.data() + b * count, count,
+                x.mutable_data() + (b * x.shape()[1] + position) * x.shape()[2]);
+}
+
+}  // namespace
+
+void AttentionCache::append(const Tensor& next_keys, const Tensor& next_values) {
+  expect_defined("AttentionCache", next_keys, next_values);
+  const Index used = length(), count = next_keys.shape()[1];
+  const auto takes = [&](const Tensor& x, const Tensor& next) {
+    return x.unique() && x.tape_id() == 0 && next.tape_id() == 0 && x.shape() == keys.shape() &&
+           x.shape().with(1, count) == next.shape();
+  };
+  if (!takes(keys, next_keys) || !takes(values, next_values)) {
+    keys = with_memory(room > 0 ? slice(keys, 1, 0, used) : keys, next_keys);
+    values = with_memory(room > 0 ? slice(values, 1, 0, used) : values, next_values);
+    room = 0;
+    return;
+  }
+  if (room < count) {
+    room = 2 * (used + count) - used;
+    for (Tensor* x : {&keys, &values}) *x = with_room(*x, used, used + room);
+  }
+  write_at(keys, used, next_keys);
+  write_at(values, used, next_values);
+  room -= count;
+}
+
 void AttentionCache::select(const Indices& rows) {
   for (Tensor* each : {&keys, &values, &memory_keys, &memory_values})
     if (each->defined()) *each = embedding(*each, rows);
@@ -154,11 +197,10 @@ Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
     for (const int i : {0, 1})
       p[i] = positions.defined() ? rotary(p[i], options.heads, last_columns(positions, count))
                                  : rotary(p[i], options.heads, before);
-  if (cache != nullptr) {
-    cache->keys = p[1] = with_memory(cache->keys, p[1]);
-    cache->values = p[2] = with_memory(cache->values, p[2]);
-  }
-  return output(attention(p[0], p[1], p[2], o));
+  if (cache == nullptr) return output(attention(p[0], p[1], p[2], o));
+  cache->append(p[1], p[2]);
+  o.keys = cache->length();
+  return output(attention(p[0], cache->keys, cache->values, o));
 }
 
 void SelfAttention::pytorch(PyTorchState& state) const {

@@ -20,9 +20,13 @@ struct AttentionLayerOptions {
 /// the keys and values of the other sequence, which stay the same.
 /// Example: `AttentionCache cache; SelfAttention(8, random, {})(sequence, {}, {}, &cache)`
 struct AttentionCache {
-  Tensor keys = {}, values = {};                ///< (B, positions, C), or undefined
+  Tensor keys = {}, values = {};                ///< (B, positions + room, C), or undefined
   Tensor memory_keys = {}, memory_values = {};  ///< (B, Tk, C), or undefined
-  Index length() const { return keys.defined() ? keys.shape()[1] : 0; }
+  Index room = 0;                               ///< for positions to come
+  Index length() const { return keys.defined() ? keys.shape()[1] - room : 0; }
+  /// Adds the keys and values of the next positions: (B, T, C). Unless they are recorded or another
+  /// tensor shares the cache, it writes them in place, and doubles its room where there is none.
+  void append(const Tensor& next_keys, const Tensor& next_values);
   /// Continues with these rows of the batch, which may repeat: (N). Throws ShapeError for a row out
   /// of range.
   void select(const Indices& rows);

@@ -34,8 +34,8 @@ struct Head {
   Index b, h;
 
   template <class T>
-  T* at(Heads<T> heads, Index length, Index position) const {
-    return heads.values + (b * length + position) * heads.stride + h * a.width;
+  T* at(Heads<T> heads, Index position) const {
+    return heads.values + b * heads.batch_stride + position * heads.stride + h * a.width;
   }
   const real* term(const ScoreTerm& term, Index query) const {
     return term.values + b * term.batch_stride + h * term.head_stride + query * term.query_stride;
@@ -88,14 +88,14 @@ void for_block(const Head& head, Index begin, Index first, const Body& body) {
 class TransposedHead {
  public:
   TransposedHead(const Head& head, Heads<const real> x)
-      : width_(head.a.width), columns_{head.at(x, head.a.keys, 0), x.stride, true} {
+      : width_(head.a.width), columns_{head.at(x, 0), x.stride, true} {
     if (head.a.queries > thin && head.a.precision == Precision::full)
       packed_.emplace(width_, head.a.keys, columns_);
   }
   // c (queries, keys) = the dot products of the block's pairs
   void multiply(const Block& block, Heads<const real> x, real* c) const {
     const Index queries = block.queries(), keys = block.keys();
-    const MatrixView rows{block.head.at(x, block.head.a.queries, block.begin), x.stride};
+    const MatrixView rows{block.head.at(x, block.begin), x.stride};
     if (packed_) return packed_->multiply_part(queries, block.first, keys, rows, c);
     gemm_serial(queries, keys, width_, rows, columns_.from(0, block.first), {}, c, keys,
                 block.head.a.precision);
@@ -149,7 +149,7 @@ void forward_queries(const Head& head, Heads<const real> q, const TransposedHead
   const Attention& a = head.a;
   std::array<real, block_queries> greatest, totals{};
   greatest.fill(hidden);
-  const auto sums = [&](Index query) { return head.at(out, a.queries, query); };
+  const auto sums = [&](Index query) { return head.at(out, query); };
   const auto scale_sums = [&](Index query, real factor) {
     elementwise().mul({sums(query), false}, {&factor, true}, sums(query), a.width);
   };
@@ -181,7 +181,7 @@ void forward_queries(const Head& head, Heads<const real> q, const TransposedHead
       elementwise().mul({scores, false}, {factors, false}, scores, block.scores());
     }
     gemm_serial(block.queries(), a.width, block.keys(), {scores, block.keys()},
-                {head.at(v, a.keys, block.first), v.stride}, {sums(block.begin), out.stride},
+                {head.at(v, block.first), v.stride}, {sums(block.begin), out.stride},
                 sums(block.begin), out.stride, a.precision);
   };
   for (Index first = 0; first < head.visible(end - 1); first += block_keys)
@@ -208,8 +208,8 @@ void backward_block(const Block& block, const Gradients& t, const TransposedHead
   const Head& head = block.head;
   const Attention& a = head.a;
   const Index queries = block.queries(), keys = block.keys();
-  const auto query = [&](auto heads, Index i) { return head.at(heads, a.queries, i); };
-  const auto key = [&](auto heads) { return head.at(heads, a.keys, block.first); };
+  const auto query = [&](auto heads, Index i) { return head.at(heads, i); };
+  const auto key = [&](auto heads) { return head.at(heads, block.first); };
   const auto drop = [&](real* x) {
     if (a.kept) elementwise().mul({x, false}, {factors, false}, x, block.scores());
   };
@@ -254,8 +254,8 @@ void count_attention(const Attention& a, double products, double passes) {
               .bfloat16_flops = a.precision == Precision::bfloat16 ? flops : 0});
 }
 
-void clear(const Head& head, Heads<real> x, Index length, Index begin, Index end) {
-  for (Index t = begin; t < end; ++t) std::fill_n(head.at(x, length, t), head.a.width, real{0});
+void clear(const Head& head, Heads<real> x, Index begin, Index end) {
+  for (Index t = begin; t < end; ++t) std::fill_n(head.at(x, t), head.a.width, real{0});
 }
 
 // Calls body(head) for every head of every sequence.
@@ -282,7 +282,7 @@ void attention_forward(const Attention& a, Heads<const real> q, Heads<const real
     const TransposedHead all_keys(head, k);
     parallel_ranges(a.queries, block_queries, [&](Index begin, Index end) {
       const Scratch scores(most_scores(a)), factors(a.kept ? most_scores(a) : 0);
-      clear(head, out, a.queries, begin, end);
+      clear(head, out, begin, end);
       forward_queries(head, q, all_keys, v, out, rows, begin, end, scores.data(), factors.data());
     });
   });
@@ -297,9 +297,9 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
               of_keys = blocks_of(a.keys, block_keys);
   const Index parts = std::min(of_queries, of_keys);
   for_heads(a, [&](const Head& head) {
-    clear(head, dq, a.queries, 0, a.queries);
-    clear(head, dk, a.keys, 0, a.keys);
-    clear(head, dv, a.keys, 0, a.keys);
+    clear(head, dq, 0, a.queries);
+    clear(head, dk, 0, a.keys);
+    clear(head, dv, 0, a.keys);
     const TransposedHead all_k(head, k), all_v(head, v);
     for (Index round = 0; round < parts; ++round)
       parallel_for(parts, [&](Index part) {

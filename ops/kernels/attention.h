@@ -8,12 +8,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// Heads stored side by side in rows. Head h of position t of sequence b starts at values[(b *
-/// length + t) * stride + h * width].
+/// Heads stored side by side in rows. Head h of position t of sequence b starts at values[b *
+/// batch_stride + t * stride + h * width].
 template <class T>
 struct Heads {
   T* values;
-  Index stride;
+  Index stride, batch_stride;
 };
 
 /// A tensor that broadcasts to the scores (batch, heads, queries, keys), or null.
