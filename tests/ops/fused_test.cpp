@@ -79,6 +79,13 @@ void add_attention(std::vector<FusedCase>& cases) {
                        Random random(1);
                        return attention(in[0], in[1], in[2], options(random));
                      }});
+    const Shape with_room{2, 5, 4};
+    cases.push_back({"attention", form + ", room", {rows, with_room, with_room}, 3, [=](In in) {
+                       Random random(1);
+                       AttentionOptions o = options(random);
+                       o.keys = 3;
+                       return attention(in[0], in[1], in[2], o);
+                     }});
     cases.push_back({"self_attention", form, {packed}, 1, [options](In in) {
                        Random random(1);
                        return self_attention(in[0], options(random));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "support/golden.h"
 #include "support/values.h"
@@ -209,6 +210,32 @@ TEST_CASE("attention refuses what does not fit", "[attention]") {
   const Tensor v = Random(1).normal({1, 1, 4}), none = zeros({1, 0, 4});
   CHECK(relative_error(attention(v, v, v), v) < 1e-6);
   CHECK(norm(attention(v, none, none)).item() == 0);
+}
+
+TEST_CASE("attention reads no keys behind those that it is given", "[attention]") {
+  Random random(1);
+  const Tensor q = random.normal({2, 3, 4}), seed = random.normal({2, 3, 4});
+  const auto with_room = [&](const Tensor& x) {
+    return concat({x, full({2, 3, 4}, std::numeric_limits<double>::quiet_NaN())}, 1);
+  };
+  const std::vector<Tensor> inputs{q, random.normal({2, 5, 4}), random.normal({2, 5, 4})};
+  for (const bool causal : {false, true}) {
+    const auto all = [&](auto& in) { return attention(in[0], in[1], in[2], {.causal = causal}); };
+    const auto first = [&](auto& in) {
+      return attention(in[0], in[1], in[2], {.causal = causal, .keys = 5});
+    };
+    const std::vector<Tensor> roomy{q, with_room(inputs[1]), with_room(inputs[2])};
+    CHECK(relative_error(first(roomy), all(inputs)) == 0);
+    const std::vector<Tensor> found = vjp(first, roomy, seed), expected = vjp(all, inputs, seed);
+    CHECK(relative_error(found[0], expected[0]) == 0);
+    for (const int i : {1, 2}) {
+      CHECK(relative_error(slice(found[i], 1, 0, 5), expected[i]) == 0);
+      CHECK(norm(slice(found[i], 1, 5, 8)).item() == 0);
+    }
+  }
+  CHECK_THROWS_WITH(attention(q, q, q, {.keys = 4}), Contains("attention: 4 keys of 3"));
+  CHECK_THROWS_WITH(attention(q, q, q, {.keys = -1}), Contains("-1 keys"));
+  CHECK_THROWS_WITH(self_attention(zeros({2, 3, 6}), {.keys = 2}), Contains("keys"));
 }
 
 TEST_CASE("attention does not depend on a common offset of its scores", "[ops]") {

@@ -103,3 +103,63 @@ TEST_CASE("a cache keeps what cross-attention has projected, and selects rows", 
                        embedding(expected, rows)) < golden_tolerance);
   CHECK_THROWS_AS(cache.select(Indices({1}, {4})), ShapeError);
 }
+
+TEST_CASE("a cache with room keeps positions in their place", "[attention]") {
+  Random random(11);
+  AttentionCache cache;
+  std::vector<Tensor> keys, values;
+  const auto append = [&](Index count) {
+    keys.push_back(random.normal({2, count, 4}));
+    values.push_back(random.normal({2, count, 4}));
+    cache.append(keys.back(), values.back());
+  };
+  const auto holds_all = [&](const AttentionCache& kept) {
+    return relative_error(slice(kept.keys, 1, 0, kept.length()), concat(keys, 1)) == 0 &&
+           relative_error(slice(kept.values, 1, 0, kept.length()), concat(values, 1)) == 0;
+  };
+  append(2);
+  keys[0] = keys[0] + 0;  // so that nothing else shares the cache
+  values[0] = values[0] + 0;
+  append(1);  // makes room for as many
+  CHECK(cache.room == 3);
+  const real* const place = cache.keys.data();
+  append(1);
+  append(2);
+  CHECK(cache.room == 0);
+  CHECK(cache.keys.data() == place);
+  CHECK(cache.length() == 6);
+  CHECK(holds_all(cache));
+  append(1);
+  CHECK(cache.room == 7);
+  CHECK(holds_all(cache));
+
+  SECTION("what shares it stays as it is") {
+    const AttentionCache before = cache;
+    const std::vector<Tensor> kept_keys = keys, kept_values = values;
+    append(1);
+    CHECK(cache.length() == 8);
+    CHECK(holds_all(cache));
+    keys = kept_keys, values = kept_values;
+    CHECK(before.length() == 7);
+    CHECK(holds_all(before));
+  }
+  SECTION("chosen rows keep their room") {
+    cache.select(Indices({3}, {1, 1, 0}));
+    for (std::vector<Tensor>* each : {&keys, &values})
+      for (Tensor& x : *each) x = embedding(x, Indices({3}, {1, 1, 0}));
+    CHECK(holds_all(cache));
+    CHECK(cache.room == 7);
+  }
+  SECTION("what is recorded keeps its gradient") {
+    const Tape tape;
+    const Tensor x = watch(random.normal({2, 1, 4}));
+    cache.append(x, x);
+    cache.append(random.normal({2, 1, 4}), random.normal({2, 1, 4}));
+    CHECK(cache.length() == 9);
+    CHECK(relative_error(grad(sum(square(slice(cache.keys, 1, 0, 9))), x), 2 * x) < 1e-6);
+  }
+  SECTION("what does not fit is refused") {
+    CHECK_THROWS_AS(cache.append(zeros({3, 1, 4}), zeros({3, 1, 4})), ShapeError);
+    CHECK_THROWS_AS(cache.append(zeros({2, 1, 4}), {}), ShapeError);
+  }
+}
