@@ -76,21 +76,18 @@ Tensor with_memory(const Tensor& before, const Tensor& x) {
 
 namespace {
 
-// The first `used` positions of x, (B, T, C), in a tensor of `positions`.
-Tensor with_room(const Tensor& x, Index used, Index positions) {
-  const Shape& shape = x.shape();
-  Tensor larger = Tensor::uninitialized(shape.with(1, positions));
-  for (Index b = 0; b < shape[0]; ++b)
-    std::copy_n(x.data() + b * shape[1] * shape[2], used * shape[2],
-                larger.mutable_data() + b * positions * shape[2]);
-  return larger;
-}
-
 void write_at(Tensor& x, Index position, const Tensor& next) {
   const Index count = next.shape()[1] * x.shape()[2];
   for (Index b = 0; b < x.shape()[0]; ++b)
     std::copy_n(next.data() + b * count, count,
                 x.mutable_data() + (b * x.shape()[1] + position) * x.shape()[2]);
+}
+
+// The first `used` positions of x, (B, T, C), in a tensor of `positions`.
+Tensor with_room(const Tensor& x, Index used, Index positions) {
+  Tensor larger = Tensor::uninitialized(x.shape().with(1, positions));
+  write_at(larger, 0, slice(x, 1, 0, used));
+  return larger;
 }
 
 }  // namespace

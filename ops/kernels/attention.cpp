@@ -258,11 +258,14 @@ void clear(const Head& head, Heads<real> x, Index begin, Index end) {
   for (Index t = begin; t < end; ++t) std::fill_n(head.at(x, t), head.a.width, real{0});
 }
 
-// Calls body(head) for every head of every sequence.
+// Calls body(head) for every head of every sequence. A task has several heads where one, such as
+// that of a single query, takes less time than waking a thread.
 template <class Body>
 void for_heads(const Attention& a, const Body& body) {
-  parallel_for(a.batch * a.heads, [&](Index task) {
-    body(Head{a, task / a.heads, task % a.heads});
+  constexpr Index products_of_task = Index{1} << 17;
+  const Index heads = products_of_task / (2 * a.queries * a.keys * a.width + 1);
+  parallel_ranges(a.batch * a.heads, std::max<Index>(1, heads), [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) body(Head{a, i / a.heads, i % a.heads});
   });
 }
 
