@@ -71,7 +71,7 @@ class Recomputed(unittest.TestCase):
             self.assertLessEqual(size, 5)  # x, y, two parameters and the block
 
     def test_the_sweep_lets_go_of_the_function(self):
-        """While others may run Python, so what ends with it, such as this object, must not run without Python's lock."""
+        """While others may run Python, so what ends with it, such as this object, needs Python's lock."""
         class Square:
             def __call__(self, x):
                 return x * x
@@ -234,7 +234,8 @@ class Caches(unittest.TestCase):
         cache = tg.AttentionCache()
         parts = [layer(x[:, :3], cache=cache).numpy(), layer(x[:, 3:], cache=cache).numpy()]
         np.testing.assert_allclose(np.concatenate(parts, 1), layer(x).numpy(), rtol=1e-12)
-        self.assertEqual(cache.values.shape, (2, 4, 8))
+        self.assertEqual(cache.length(), 4)
+        self.assertEqual(cache.values.shape, (2, 4 + cache.room, 8))
 
     def test_errors(self):
         tg = float64

@@ -149,6 +149,9 @@ class Errors(unittest.TestCase):
 
 
 class Threads(unittest.TestCase):
+    def setUp(self):  # since a process that a shell has started in the background ignores Ctrl-C
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+
     def test_each_has_a_tape(self):
         tg = float64
         rng = np.random.default_rng(3)
