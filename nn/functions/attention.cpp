@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/core/precision.h"
 #include "tapegrad/nn/functions/internal/dropout.h"
 #include "tapegrad/ops/compare.h"
@@ -142,8 +143,8 @@ class Heads {
   Projections backward(const Projections& p, const Tensor& out, const Tensor& g) const {
     Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
     if (!p.packed) {
-      d.k = zeros(p.k.shape());  // also behind the keys that are used
-      d.v = zeros(p.v.shape());
+      for (Tensor* x : {&d.k, &d.v})  // the kernel writes nothing behind the keys that are used
+        *x = options_.keys > 0 ? zeros(p.k.shape()) : Tensor::uninitialized(p.k.shape());
     }
     const auto writable = [&](int i) {
       const auto [values, stride, batch_stride] = d.heads(i);

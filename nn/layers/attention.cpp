@@ -100,13 +100,13 @@ void AttentionCache::append(const Tensor& next_keys, const Tensor& next_values) 
            x.shape().with(1, count) == next.shape();
   };
   if (!takes(keys, next_keys) || !takes(values, next_values)) {
-    keys = with_memory(room > 0 ? slice(keys, 1, 0, used) : keys, next_keys);
-    values = with_memory(room > 0 ? slice(values, 1, 0, used) : values, next_values);
-    room = 0;
+    const auto seen = [&](const Tensor& x) { return room > 0 ? slice(x, 1, 0, used) : x; };
+    *this = {with_memory(seen(keys), next_keys), with_memory(seen(values), next_values),
+             memory_keys, memory_values, 0};
     return;
   }
   if (room < count) {
-    room = 2 * (used + count) - used;
+    room = used + 2 * count;
     for (Tensor* x : {&keys, &values}) *x = with_room(*x, used, used + room);
   }
   write_at(keys, used, next_keys);
@@ -196,7 +196,7 @@ Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
                                  : rotary(p[i], options.heads, before);
   if (cache == nullptr) return output(attention(p[0], p[1], p[2], o));
   cache->append(p[1], p[2]);
-  o.keys = cache->length();
+  if (cache->room > 0) o.keys = cache->length();
   return output(attention(p[0], cache->keys, cache->values, o));
 }
 

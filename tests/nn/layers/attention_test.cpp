@@ -161,5 +161,8 @@ TEST_CASE("a cache with room keeps positions in their place", "[attention]") {
   SECTION("what does not fit is refused") {
     CHECK_THROWS_AS(cache.append(zeros({3, 1, 4}), zeros({3, 1, 4})), ShapeError);
     CHECK_THROWS_AS(cache.append(zeros({2, 1, 4}), {}), ShapeError);
+    CHECK_THROWS_AS(cache.append(zeros({2, 1, 4}), zeros({3, 1, 4})), ShapeError);
+    CHECK(cache.length() == 7);
+    CHECK(holds_all(cache));
   }
 }
