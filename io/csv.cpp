@@ -36,9 +36,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string_view without_blanks(std::string_view field) {
-  constexpr const char* blanks = " \t";
-  field.remove_prefix(std::min(field.find_first_not_of(blanks), field.size()));
-  return field.substr(0, field.find_last_not_of(blanks) + 1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!field.empty() && is_blank(field.front())) field.remove_prefix(1);
+  while (!field.empty() && is_blank(field.back())) field.remove_suffix(1);
+  return field;
 }
 
 std::from_chars_result parse(std::string_view digits, double& value) {
@@ -62,14 +63,15 @@ real to_number(std::string_view field, const std::string& file, Index line) {
   double value = 0;
   const auto [end, error] = parse(digits, value);
   const bool with_payload = field.ends_with(')');  // nan(...)
-  expect<DataError>(
-      error != std::errc::invalid_argument && end == digits.data() + digits.size() && !with_payload,
-      "csv: {}: line {} has a field that is not a number: \"{}\"{}", file, line, beginning(field),
-      line == 1 ? "; if it is the name of a column, set `header`"
-                : "; if its column is one of text, name it in `words`");
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || with_payload)
+    throw DataError(fmt::format("csv: {}: line {} has a field that is not a number: \"{}\"{}", file,
+                                line, beginning(field),
+                                line == 1 ? "; if it is the name of a column, set `header`"
+                                          : "; if its column is one of text, name it in `words`"));
   const real rounded = static_cast<real>(value);
-  expect<DataError>(error == std::errc() && (std::isfinite(rounded) || is_spelled(digits)),
-                    "csv: {}: line {} has a number out of range: {}", file, line, beginning(field));
+  if (error != std::errc() || !(std::isfinite(rounded) || is_spelled(digits)))
+    throw DataError(fmt::format("csv: {}: line {} has a number out of range: {}", file, line,
+                                beginning(field)));
   return rounded;
 }
 
@@ -112,8 +114,10 @@ class Cells {
   real number(std::string_view word, Text& text, Index line) {
     if (const auto found = text.numbers.find(word); found != text.numbers.end())
       return found->second;
-    expect<DataError>(text.may_grow, "csv: {}: line {}: {} is none of the {} words of column {}",
-                      file_, line, beginning(word), text.words->size(), beginning(*text.name));
+    if (!text.may_grow)
+      throw DataError(fmt::format("csv: {}: line {}: {} is none of the {} words of column {}",
+                                  file_, line, beginning(word), text.words->size(),
+                                  beginning(*text.name)));
     left_.take(2 * memory_of(text.words->emplace_back(word)));  // it becomes a key as well
     return text.numbers.emplace(word, static_cast<real>(text.numbers.size())).first->second;
   }

@@ -102,15 +102,21 @@ template <class Stored, double (*value_of)(Stored)>
 void read_reals(const Entry& entry, ValueReader& values, TensorFile& file) {
   Tensor tensor = Tensor::uninitialized(entry.shape);
   real* out = tensor.mutable_data();
-  read_each<Stored>(entry, values, [&](Stored stored) {
-    const double value = value_of(stored);
-    if (std::isfinite(value) && std::abs(value) > std::numeric_limits<real>::max()) {
-      file.unread[entry.name] = fmt::format("holds {}, too large for {}", value, own_type);
-      return false;
-    }
-    *out++ = static_cast<real>(value);
-    return true;
-  });
+  if constexpr (std::is_same_v<Stored, real>) {
+    auto* bytes = reinterpret_cast<std::byte*>(out);
+    for (auto piece = values.next(entry); !piece.empty(); piece = values.next(entry))
+      bytes = std::ranges::copy(piece, bytes).out;
+  } else {
+    read_each<Stored>(entry, values, [&](Stored stored) {
+      const double value = value_of(stored);
+      if (std::isfinite(value) && std::abs(value) > std::numeric_limits<real>::max()) {
+        file.unread[entry.name] = fmt::format("holds {}, too large for {}", value, own_type);
+        return false;
+      }
+      *out++ = static_cast<real>(value);
+      return true;
+    });
+  }
   if (file.unread.count(entry.name) == 0) file.tensors.emplace(entry.name, tensor);
 }
 

@@ -19,13 +19,14 @@ Characters::Characters(std::string_view text) : numbers_(256, -1) {
 
 Indices Characters::encode(std::string_view text) const {
   Indices ids = Indices::uninitialized({static_cast<Index>(text.size())});
+  Index* id = ids.mutable_data();
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     expect<DataError>(numbers_[byte] >= 0,
                       "characters: byte {:#04x} at position {} is not among the {} characters of "
                       "the text",
                       byte, i, count());
-    ids.mutable_data()[i] = numbers_[byte];
+    *id++ = numbers_[byte];
   }
   return ids;
 }

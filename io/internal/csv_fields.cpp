@@ -20,9 +20,8 @@ std::string_view CsvFields::next() {
 }
 
 std::string_view CsvFields::plain() {
-  const char ends[] = {separator_, '\n'};
   const std::size_t begin = at_;
-  at_ = std::min(text_.find_first_of(std::string_view(ends, 2), begin), text_.size());
+  while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') ++at_;
   if (text_.substr(at_).starts_with('\n') && at_ > begin && text_[at_ - 1] == '\r') --at_;
   return text_.substr(begin, at_ - begin);
 }
