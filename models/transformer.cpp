@@ -6,6 +6,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/options.h"
+#include "tapegrad/io/examples.h"
 #include "tapegrad/nn/functions/recurrent.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
@@ -225,9 +226,7 @@ std::vector<std::vector<Hypothesis>> Translator::translate(const Indices& source
   std::vector<AttentionCache> caches;
   return beam_search(longest, options, [&](const Indices& rows, const Indices& tokens) {
     for (AttentionCache& cache : caches) cache.select(rows);
-    std::vector<Index> selected;
-    for (const Index row : rows.values()) selected.push_back(lengths_of_rows.data()[row]);
-    lengths_of_rows = Indices({rows.size()}, selected);
+    lengths_of_rows = take_rows(lengths_of_rows, rows.values());
     const Tensor logits = decode(memory, lengths_of_rows, tokens, {}, &caches);
     return log_softmax(reshape(logits, {rows.size(), logits.shape()[-1]}));
   });

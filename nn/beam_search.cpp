@@ -74,14 +74,16 @@ class Beam {
     const bool is_last = static_cast<Index>(prefixes_.front().tokens.size()) + 1 == longest_;
     const Index first = is_last ? options_.end : 0, last = is_last ? options_.end + 1 : vocabulary;
     std::vector<Candidate> best;
+    double least = std::numeric_limits<double>::lowest();  // of what can be among the best
     for (std::size_t i = 0; i < prefixes_.size(); ++i) {
       const real* const row = log_p.data() + static_cast<Index>(i) * vocabulary;
       for (Index token = first; token < last; ++token) {
         const double log_probability = prefixes_[i].log_probability + double{row[token]};
+        if (log_probability < least) continue;
         expect<Error>(!std::isnan(log_probability),
                       "beam_search: the log-probability of token {} is NaN", token);
-        if (log_probability > -std::numeric_limits<double>::infinity())
-          keep_best(best, options_.width, {i, token, log_probability});
+        keep_best(best, options_.width, {i, token, log_probability});
+        if (std::ssize(best) == options_.width) least = best.back().log_probability;
       }
     }
     return best;

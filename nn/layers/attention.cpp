@@ -67,15 +67,6 @@ void attention_as_pytorch(PyTorchState& state, std::vector<Linear> projections,
   state("out_proj", output);
 }
 
-}  // namespace
-
-Tensor with_memory(const Tensor& before, const Tensor& x) {
-  expect_defined("with_memory", x);
-  return before.defined() ? concat({before, x}, 1) : x;
-}
-
-namespace {
-
 void write_at(Tensor& x, Index position, const Tensor& next) {
   const Index count = next.shape()[1] * x.shape()[2];
   for (Index b = 0; b < x.shape()[0]; ++b)
@@ -91,6 +82,11 @@ Tensor with_room(const Tensor& x, Index used, Index positions) {
 }
 
 }  // namespace
+
+Tensor with_memory(const Tensor& before, const Tensor& x) {
+  expect_defined("with_memory", x);
+  return before.defined() ? concat({before, x}, 1) : x;
+}
 
 void AttentionCache::append(const Tensor& next_keys, const Tensor& next_values) {
   expect_defined("AttentionCache", next_keys, next_values);
