@@ -91,7 +91,8 @@ nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limi
   const std::function<void()> step = row.prepare();
   const Profile profile = profile_of(step);
   const double starting = start * static_cast<double>(starts(profile));
-  const double limit = starting + 1e3 * bench::least_seconds(limits, profile.kernels());
+  const double limit = starting + 1e3 * bench::least_seconds(limits, profile.kernels()) +
+                       1e3 * row.bytes / limits.levels.back().bandwidth;
   const bench::Timing timing = bench::measure(step);
   fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>6.0f}% {:>7.2f}x {:>8.0f}\n", row.name,
              timing.median, timing.low, timing.high, limit, 100 * starting / limit,

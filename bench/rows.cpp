@@ -38,13 +38,6 @@ Step training_step(Index batch, Net net) {
   return [run] { run->step(); };
 }
 
-// Characters of a vocabulary of 65.
-Indices random_ids(const Shape& shape, Random& random) {
-  Indices ids = Indices::uninitialized(shape);
-  for (Index i = 0; i < ids.size(); ++i) ids.mutable_data()[i] = random.below(65);
-  return ids;
-}
-
 BenchRow mlp(const char* name, Index batch, const char* norm) {
   return {name, [=] {
             Random random(2);
@@ -61,21 +54,21 @@ BenchRow cnn() {
 
 // A training step of a character model of length 64 and batch 32, with gradients clipped at 1.
 BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
-  return {
-      name, [=]() -> Step {
-        Random random(1);
-        const auto drawn = std::make_shared<Random>(2);
-        const CharRnn net(65, random, {.cell = cell, .recurrent = {.norm = norm}});
-        auto adam = std::make_shared<Adam>(parameters(net));
-        const Indices ids = random_ids({64, 32}, random), targets = random_ids({64, 32}, random);
-        return [=] {
-          const Tape tape;
-          const Tensor loss = cross_entropy(net(ids, {}, training(*drawn)).logits, targets);
-          std::vector<Tensor> gradients = grad(loss, adam->parameters());
-          clip_by_global_norm(gradients, 1);
-          adam->step(gradients);
-        };
-      }};
+  return {name, [=]() -> Step {
+            Random random(1);
+            const auto drawn = std::make_shared<Random>(2);
+            const CharRnn net(65, random, {.cell = cell, .recurrent = {.norm = norm}});
+            auto adam = std::make_shared<Adam>(parameters(net));
+            const Indices ids = random_tokens(65, {64, 32}, random),
+                          targets = random_tokens(65, {64, 32}, random);
+            return [=] {
+              const Tape tape;
+              const Tensor loss = cross_entropy(net(ids, {}, training(*drawn)).logits, targets);
+              std::vector<Tensor> gradients = grad(loss, adam->parameters());
+              clip_by_global_norm(gradients, 1);
+              adam->step(gradients);
+            };
+          }};
 }
 
 // A training step of a decoder-only model.
@@ -85,51 +78,13 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
             const auto drawn = std::make_shared<Random>(2);
             const TransformerLm net(65, random, {.stack = stack, .length = length});
             auto adam = std::make_shared<AdamW>(parameters(net));
-            const Indices ids = random_ids({batch, length}, random);
-            const Indices targets = random_ids({batch, length}, random);
+            const Indices ids = random_tokens(65, {batch, length}, random);
+            const Indices targets = random_tokens(65, {batch, length}, random);
             return [=] {
               const Tape tape;
               const Tensor loss = cross_entropy(net(ids, training(*drawn)), targets);
               adam->step(grad(loss, adam->parameters()));
             };
-          }};
-}
-
-// 1,000 characters of each text of a batch, one at a time. `start` returns a function from the last
-// characters, (B), to the logits of the next, (B, 65).
-template <class Start>
-Step generation(Index batch, Start start) {
-  const auto drawn = std::make_shared<Random>(2);
-  return [=] {
-    auto next = start();
-    Indices last = Indices({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 0));
-    for (int i = 0; i < 1000; ++i) last = drawn->categorical(softmax(next(last)));
-  };
-}
-
-BenchRow generate_lstm(const char* name, Index batch) {
-  return {name, [=]() -> Step {
-            Random random(1);
-            const CharRnn net(65, random);
-            return generation(batch, [=] {
-              return [=, states = std::vector<RecurrentState>()](const Indices& last) mutable {
-                const auto [logits, now] = net(last.reshape({1, batch}), states);
-                states = now;
-                return reshape(logits, {batch, 65});
-              };
-            });
-          }};
-}
-
-BenchRow generate_transformer() {
-  return {"generate_transformer", []() -> Step {
-            Random random(1);
-            const TransformerLm net(65, random, {.length = 1000});
-            return generation(1, [=] {
-              return [=, caches = std::vector<AttentionCache>()](const Indices& last) mutable {
-                return reshape(net(last.reshape({1, 1}), {}, &caches), {1, 65});
-              };
-            });
           }};
 }
 
@@ -190,6 +145,12 @@ BenchRow in_bfloat16(const char* name, const BenchRow& row) {
 
 }  // namespace
 
+Indices random_tokens(Index vocabulary, const Shape& shape, Random& random) {
+  Indices tokens = Indices::uninitialized(shape);
+  for (Index i = 0; i < tokens.size(); ++i) tokens.mutable_data()[i] = random.below(vocabulary);
+  return tokens;
+}
+
 std::vector<BenchRow> rows() {
   const BenchRow large = mlp("mlp", 128, "layer");
   const BenchRow medium =
@@ -210,15 +171,14 @@ std::vector<BenchRow> rows() {
                              transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
                              medium,
                              in_bfloat16("transformer_m_bf16", medium),
-                             generate_lstm("generate_lstm", 1),
-                             generate_lstm("generate_lstm_b32", 32),
-                             generate_transformer(),
                              overhead(),
                              matmul1024(),
                              attention4096("attention4096", 4),
                              attention4096("attention4096_h1", 1)};
   for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})
     for (const bool readable : {false, true}) list.push_back(layernorm(r, c, readable));
+  for (const auto& others : {inference(), files()})
+    list.insert(list.end(), others.begin(), others.end());
   return list;
 }
 

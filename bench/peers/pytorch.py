@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """The rows of bench/ for PyTorch from 1.13 on, with the same flags and the same lines of JSON."""
 
+import atexit
 import math
+import os
+import pathlib
 import re
+import tempfile
 
 import torch
 import torch.nn.functional as F
@@ -199,19 +203,24 @@ class Transformer(nn.Module):
             self.up, self.down = nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
 
         def forward(self, x, attention=None):
+            return self.feed_forward(self.attend(x, attention))
+
+        def attend(self, x, attention=None):
             batch, length, channels = x.shape
             q, k, v = (t.reshape(batch, length, self.heads, -1).transpose(1, 2)
                        for t in self.qkv(self.norm1(x)).chunk(3, -1))
             y = attention(q, k, v) if attention else causal_attention(q, k, v, self.dropout)
-            x = x + self.dropped(self.out(y.transpose(1, 2).reshape(batch, length, channels)))
+            return x + self.dropped(self.out(y.transpose(1, 2).reshape(batch, length, channels)))
+
+        def feed_forward(self, x):
             return x + self.dropped(self.down(self.dropped(F.gelu(self.up(self.norm2(x))))))
 
         def dropped(self, x):
             return F.dropout(x, self.dropout) if self.dropout > 0 else x
 
-    def __init__(self, layers, channels, heads, length, dropout):
+    def __init__(self, layers, channels, heads, length, dropout, vocabulary=65):
         super().__init__()
-        self.tokens, self.positions = nn.Embedding(65, channels), nn.Parameter(torch.randn(length, channels) * 0.02)
+        self.tokens, self.positions = nn.Embedding(vocabulary, channels), nn.Parameter(torch.randn(length, channels) * 0.02)
         self.blocks = nn.Sequential(*(self.Block(channels, heads, dropout) for _ in range(layers)))
         self.norm, self.dropout = nn.LayerNorm(channels), nn.Dropout(dropout) if dropout > 0 else nn.Identity()
         nn.init.normal_(self.tokens.weight, std=0.02)
@@ -263,29 +272,174 @@ def generate_lstm(batch):
     return generation(batch, start)
 
 
-def generate_transformer():
+def attending_to(cache, position):
+    """Attention of the token at a position to those before it, whose keys and values are in the cache."""
+    def attention(q, k, v):
+        for kept, new in zip(cache, (k, v)):
+            kept[:, :, position:position + 1] = new
+        return F.scaled_dot_product_attention(q, *(kept[:, :, :position + 1] for kept in cache))
+
+    return attention
+
+
+def generate_transformer(batch):
     net = Transformer(4, 128, 4, 1000, 0).eval()
 
     def following(last, position, caches):
-        def cached(cache):
-            def attention(q, k, v):
-                for kept, new in zip(cache, (k, v)):
-                    kept[:, :, position:position + 1] = new
-                return F.scaled_dot_product_attention(q, *(kept[:, :, :position + 1] for kept in cache))
-            return attention
-
         x = net.tokens(last)[:, None] + net.positions[position]
         for block, cache in zip(net.blocks, caches):
-            x = block(x, cached(cache))
+            x = block(x, attending_to(cache, position))
         return net.norm(x[:, 0]) @ net.tokens.weight.T
 
     following = compiled(following)
 
     def start():  # room for all keys and values, in heads of 32 channels
-        caches = [[torch.empty(1, 4, 1000, 32) for _ in range(2)] for _ in range(4)]
+        caches = [[torch.empty(batch, 4, 1000, 32) for _ in range(2)] for _ in range(4)]
         return lambda last, position: following(last, position, caches)
 
-    return generation(1, start)
+    return generation(batch, start)
+
+
+class CrossAttention(nn.Module):
+    """Pre-norm attention of a decoder's block to the outputs of an encoder."""
+
+    def __init__(self, channels, heads):
+        super().__init__()
+        self.heads, self.norm = heads, nn.LayerNorm(channels)
+        self.query, self.key_value, self.out = (nn.Linear(channels, n * channels) for n in (1, 2, 1))
+
+    def split(self, x):
+        return x.reshape(*x.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def memory(self, x):
+        return [self.split(part) for part in self.key_value(x).chunk(2, -1)]
+
+    def forward(self, x, keys, values):
+        y = F.scaled_dot_product_attention(self.split(self.query(self.norm(x))), keys, values)
+        return x + self.out(y.transpose(1, 2).reshape(x.shape))
+
+
+def translate_beam(sentences=8, width=5, length=32, layers=4, channels=128, heads=4, vocabulary=8000):
+    """A search without scores by length: no sentence ends before its last token."""
+    encoder, decoder = (Transformer(layers, channels, heads, length, 0, vocabulary).eval() for _ in range(2))
+    crossings = nn.ModuleList(CrossAttention(channels, heads) for _ in range(layers)).eval()
+    source = torch.randint(vocabulary, (sentences, 24))
+    rows = sentences * width
+
+    def read(source):
+        x = encoder.tokens(source) + encoder.positions[:24]
+        for block in encoder.blocks:
+            x = block(x, F.scaled_dot_product_attention)
+        x = encoder.norm(x).repeat_interleave(width, 0)
+        return [crossing.memory(x) for crossing in crossings]
+
+    def following(last, position, caches, memories):
+        x = encoder.tokens(last)[:, None] + encoder.positions[position]
+        for block, crossing, cache, memory in zip(decoder.blocks, crossings, caches, memories):
+            x = block.feed_forward(crossing(block.attend(x, attending_to(cache, position)), *memory))
+        return torch.log_softmax(decoder.norm(x[:, 0]) @ encoder.tokens.weight.T, -1)
+
+    read, following = compiled(read), compiled(following)
+    first_rows = torch.arange(sentences)[:, None] * width
+
+    @torch.inference_mode()
+    def step():
+        memories = read(source)
+        caches = [[torch.empty(rows, heads, length, channels // heads) for _ in range(2)] for _ in range(layers)]
+        # At first only one prefix of each sentence counts, since all are equal.
+        totals = torch.full((sentences, width), -math.inf)
+        totals[:, 0] = 0
+        tokens, last = torch.zeros(rows, 0, dtype=torch.long), torch.zeros(rows, dtype=torch.long)
+        for position in range(length):
+            log_p = following(last, position, caches, memories)
+            totals, best = (totals.reshape(rows, 1) + log_p).reshape(sentences, -1).topk(width)
+            chosen, last = (first_rows + best // vocabulary).flatten(), (best % vocabulary).flatten()
+            tokens = torch.cat([tokens[chosen], last[:, None]], 1)
+            caches = [[kept.index_select(0, chosen) for kept in cache] for cache in caches]
+
+    return step
+
+
+def classify_batch1():
+    net, output = Transformer(4, 128, 4, 32, 0, 8000).eval(), nn.Linear(128, 2)
+    ids, seen = torch.randint(8000, (1, 32)), torch.ones(1, 32, dtype=torch.bool)
+
+    def attention(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=seen[:, None, None])
+
+    def classify(ids, seen):
+        x = net.tokens(ids) + net.positions
+        for block in net.blocks:
+            x = block(x, attention)
+        return output((net.norm(x) * seen[..., None]).sum(1) / seen.sum(1, keepdim=True))
+
+    classify = compiled(classify)
+
+    @torch.inference_mode()
+    def step():
+        classify(ids, seen)
+
+    return step
+
+
+def reading(name, write, read):
+    """A row that reads a file of 100 MB, which is removed at the end."""
+    file = pathlib.Path(tempfile.gettempdir()) / f"{os.getpid()}-{name}"
+    atexit.register(file.unlink, missing_ok=True)
+    write(file)
+
+    def step():
+        read(file)
+
+    return step
+
+
+def read_text():
+    import numpy
+
+    def read(file):
+        """As numbers of the vocabulary, in the order of the bytes."""
+        text = numpy.fromfile(file, dtype=numpy.uint8)
+        seen = torch.bincount(torch.from_numpy(text), minlength=256) > 0
+        return torch.from_numpy((seen.cumsum(0) - 1).numpy()[text])  # NumPy looks up faster than PyTorch
+
+    return reading("read_text", lambda file: numpy.random.randint(48, 113, 100_000_000, dtype=numpy.uint8).tofile(file),
+                   read)
+
+
+def read_csv():
+    """PyTorch has no reader; Arrow's reads blocks of lines side by side."""
+    try:
+        import pyarrow
+        import pyarrow.csv
+    except ImportError:
+        raise rows_of.CannotRun("pip install pyarrow") from None
+    pyarrow.set_cpu_count(flags.threads)
+
+    def write(file):
+        line = ",".join(["%.6f"] * 10)
+        file.write_text("".join(line % tuple(row) + "\n" for row in (torch.rand(1_060_000, 10) * 2 - 1).tolist()))
+
+    def read(file):
+        table = pyarrow.csv.read_csv(
+            file, pyarrow.csv.ReadOptions(use_threads=flags.threads > 1, autogenerate_column_names=True),
+            convert_options=pyarrow.csv.ConvertOptions(column_types={f"f{i}": pyarrow.float32() for i in range(10)}))
+        return torch.stack([torch.from_numpy(column.to_numpy()) for column in table.columns], 1)
+
+    return reading("read_csv", write, read)
+
+
+def read_npy():
+    import numpy
+    return reading("read_npy.npy", lambda file: numpy.save(file, torch.randn(25_000, 1000).numpy()),
+                   lambda file: torch.from_numpy(numpy.load(file)))
+
+
+def load_checkpoint():
+    sizes = 2000, 4000, 4000, 250
+    net = nn.Sequential(*(nn.Linear(*pair) for pair in zip(sizes, sizes[1:])))
+    return reading("load_checkpoint", lambda file: torch.save(net.state_dict(), file),
+                   lambda file: net.load_state_dict(torch.load(file, weights_only=True, mmap=True)))
 
 
 class Draw(nn.Module):
@@ -400,7 +554,10 @@ rows = {"mlp": lambda: mlp(128), "mlp_bf16": lambda: mlp(128, bf16=True), "mlp_n
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4),
         "transformer_m_bf16": lambda: transformer(6, 384, 6, 256, 4, bf16=True), "draw": draw, "overhead": overhead,
         "generate_lstm": lambda: generate_lstm(1), "generate_lstm_b32": lambda: generate_lstm(32),
-        "generate_transformer": generate_transformer,
+        "generate_transformer": lambda: generate_transformer(1),
+        "generate_transformer_b32": lambda: generate_transformer(32), "translate_beam": translate_beam,
+        "classify_batch1": classify_batch1, "read_text": read_text, "read_csv": read_csv, "read_npy": read_npy,
+        "load_checkpoint": load_checkpoint,
         "matmul1024": matmul1024, "attention4096": lambda: attention4096(4),
         "attention4096_h1": lambda: attention4096(1)}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
