@@ -62,7 +62,9 @@ struct Block {
 };
 
 // The most scores of a block.
-Index most_scores(const Attention& a) { return block_queries * std::min(a.keys, block_keys); }
+Index most_scores(const Attention& a) {
+  return std::min(a.queries, block_queries) * std::min(a.keys, block_keys);
+}
 
 // Calls body(block) for the block that begins there, without panels of keys that its last query may
 // not see. A block on the diagonal comes as the keys that all its queries see, and pieces of the

@@ -22,6 +22,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
 using testing::RestoreThreads;
@@ -201,6 +202,41 @@ TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate no
   set_threads(1);
   SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.norm = "layer", .dropout = 0.1})); }
   SECTION("conv_net") { check(ConvNet(random, {.hidden_norm = "layer", .dropout = 0.1})); }
+}
+
+TEST_CASE("generation asks the system for memory only where caches double their room",
+          "[nn][memory]") {
+  Random random(1);
+  const RestoreThreads one;
+  set_threads(1);
+  const auto steps_that_allocate = [&](const auto& next) {
+    Indices last({2}, {0, 0});
+    int count = 0;
+    for (int step = 1; step <= 500; ++step) {
+      const std::int64_t before = memory_use().allocations;
+      last = random.categorical(softmax(reshape(next(last), {2, 16})));
+      count += step > 2 && memory_use().allocations != before;
+    }
+    return count;
+  };
+  SECTION("an LSTM") {
+    const CharRnn net(16, random, {.embedding = 8, .hidden = 8});
+    std::vector<RecurrentState> states;
+    CHECK(steps_that_allocate([&](const Indices& last) {
+            const auto [logits, now] = net(last.reshape({1, 2}), states);
+            states = now;
+            return logits;
+          }) == 0);
+  }
+  SECTION("a Transformer") {
+    const TransformerLm net(16, random,
+                            {.stack = {.layers = 2, .heads = 2, .channels = 8}, .length = 500});
+    std::vector<AttentionCache> caches;
+    // While 500 keys double nine times, a cache does so once, and scores pass four sizes of blocks.
+    CHECK(steps_that_allocate([&](const Indices& last) {
+            return net(last.reshape({2, 1}), {}, &caches);
+          }) <= 9 * 5);
+  }
 }
 
 // Hidden, since sanitizers would take minutes: a test of its own (tests/CMakeLists.txt) runs it.
