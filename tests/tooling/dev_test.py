@@ -5,6 +5,7 @@ import fcntl
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import stat
@@ -16,7 +17,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1))
 
 # The tools that ./dev needs; it finds no others that a machine may have, such as sudo.
-TOOLS = "awk bash cat dirname env flock grep mkdir mktemp mv nproc rm sed sort tail tee true".split()
+TOOLS = "awk bash cat chmod dirname env flock grep mkdir mktemp mv nproc rm sed sort tail tee true".split()
 
 # Configures silently and builds the program again.
 CMAKE = """
@@ -51,6 +52,7 @@ class Dev(unittest.TestCase):
 
     def tool(self, name, script):
         path = self.tools / name
+        path.unlink(missing_ok=True)  # the machine's own program, to which it may be a link, stays as it is
         path.write_text(f"#!{shutil.which('bash')}\n{script}\n")
         path.chmod(0o755)
 
@@ -142,7 +144,6 @@ done
 echo '#!/usr/bin/env bash' >"$out"
 echo 'echo "tried in $PWD: $@"' >>"$out"
 chmod 755 "$out" 2>/dev/null""")
-        self.tools.joinpath("chmod").symlink_to(shutil.which("chmod"))
         (self.root / "mine.cpp").write_text("int main() {}\n")
         (self.build / "release/cluster").mkdir(parents=True)
         (self.build / "release/cluster/mpi_libraries").write_text("\n")
@@ -355,6 +356,16 @@ exit 8''')
         self.assertEqual(lines[-12], "The slowest tests, in seconds:")
         self.assertEqual(lines[-11:-8], [f"{i}.25 suite:some test with a name of some words" for i in (4000, 3999, 3998)])
         self.assertEqual(lines[-1], "3999 passed, 1 failed")
+
+    def test_tests_save_in_memory_where_it_has_room(self):
+        self.tool("ctest", 'echo "folder $TMPDIR"; [ -d "$TMPDIR" ] && echo "0% tests passed, 0 tests failed out of 1"')
+        usable = os.access("/dev/shm", os.W_OK) and not re.search(
+            " /dev/shm .*noexec", pathlib.Path("/proc/mounts").read_text())
+        for free, in_memory in (9_000_000, usable), (60_000, False):
+            self.tool("df", f"echo Avail; echo {free}")
+            folder = pathlib.Path(re.search("^folder (.*)$", self.dev("test", code=0).stdout, re.M)[1])
+            self.assertEqual(folder.is_relative_to("/dev/shm"), in_memory)
+            self.assertFalse(folder.exists())
 
     def test_missing_packages_are_installed_by_sudo(self):
         self.lack("zlib1g-dev")
