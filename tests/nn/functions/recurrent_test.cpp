@@ -42,7 +42,7 @@ TEST_CASE("a recurrent operation refuses what does not fit its cell", "[recurren
 }
 
 TEST_CASE("sequences are the same for any number of threads", "[recurrent][threads]") {
-  const Index steps = 4, batch = 20;  // two tasks, and on many threads as many as share a step
+  const Index steps = 12, batch = 20;  // two tasks, and on many threads as many as share a step
   Random random(1);
   const RestoreThreads after;
   const NormOptions statistics;
