@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/machine/profile.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -107,7 +108,10 @@ Tensor ones(const Shape& shape) { return full(shape, 1); }
 Tensor full(const Shape& shape, double value) {
   Tensor tensor = Tensor::uninitialized(shape);
   count_pass(0, tensor.size());
-  std::fill_n(tensor.mutable_data(), tensor.size(), static_cast<real>(value));
+  parallel_ranges(tensor.size(), elements_per_tile,
+                  [value, to = tensor.mutable_data()](Index begin, Index end) {
+                    std::fill(to + begin, to + end, static_cast<real>(value));
+                  });
   return tensor;
 }
 

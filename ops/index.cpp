@@ -29,7 +29,7 @@ class Elements final : public Part {
  public:
   explicit Elements(const Indices& positions) : positions_(positions) {}
   void add_to(Tensor& total, const Tensor& part) const override {
-    kernels::scatter_add(positions_.values(), part.data(), total.mutable_data());
+    kernels::scatter_add(positions_.data(), positions_.shape(), part.data(), total.mutable_data());
   }
   Tensor extract(const Tensor& whole) const override { return take(whole, positions_); }
 
@@ -131,8 +131,7 @@ Tensor one_hot(const Indices& labels, Index classes, Place place) {
   const OperationScope scope("one_hot", place, labels);
   expect_below("one_hot", labels, classes);
   Tensor y = zeros(labels.shape().insert(-1, classes));
-  real* out = y.mutable_data();
-  for (Index i = 0; i < labels.size(); ++i) out[i * classes + labels.data()[i]] = 1;
+  for (Index i = 0; i < labels.size(); ++i) y.mutable_data()[i * classes + labels.data()[i]] = 1;
   return y;
 }
 

@@ -98,7 +98,8 @@ class TransposedHead {
   void multiply(const Block& block, Heads<const real> x, real* c) const {
     const Index queries = block.queries(), keys = block.keys();
     const MatrixView rows{block.head.at(x, block.begin), x.stride};
-    if (packed_) return packed_->multiply_part(queries, block.first, keys, rows, c);
+    if (packed_)
+      return packed_->multiply_part(queries, block.first, keys, rows, {}, c, keys, false);
     gemm_serial(queries, keys, width_, rows, columns_.from(0, block.first), {}, c, keys,
                 block.head.a.precision);
   }

@@ -15,26 +15,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// How to read and write a vector: whole, or only its first elements.
-struct Whole {
-  Vector load(const real* x) const { return hn::LoadU(Tag(), x); }
-  void store(Vector v, real* y) const { hn::StoreU(v, Tag(), y); }
-};
-struct First {
-  Index count;
-  Vector load(const real* x) const { return load_first(x, count); }
-  void store(Vector v, real* y) const { store_first(v, y, count); }
-};
-
-// Calls body(access, position) for all elements.
-template <class Body>
-void for_vectors(Index count, const Body& body) {
-  const auto lanes = static_cast<Index>(hn::Lanes(Tag()));
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) body(Whole{}, i);
-  if (i < count) body(First{count - i}, i);
-}
-
 // The slopes of sigmoid and tanh, as functions of their values.
 Vector sigmoid_slope(Vector y) { return hn::Mul(y, hn::Sub(constant(1), y)); }
 Vector tanh_slope(Vector y) { return hn::NegMulAdd(y, y, constant(1)); }

@@ -13,18 +13,26 @@
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
-// Images per task; fixed, so that sums over tasks do not depend on the number of threads.
-constexpr Index images_per_task = 4;
+// The most images of a task. The gradient of w sums over so many, whatever the number of threads.
+constexpr Index most_images = 4;
+
+// Fewer images if there are threads for more tasks.
+Index images_per_task(const ConvSizes& s) {
+  return std::clamp<Index>(s.batch / threads(), 1, most_images);
+}
 
 // One group of channels of some images as a matrix (patch, images x positions), as in im2col: a
-// column holds what the window sees at a position.
+// column holds what the window sees at a position. Or only the rows [first, end) of the matrix.
 class Patches {
  public:
-  Patches(const ConvSizes& sizes, Index images)
+  Patches(const ConvSizes& sizes, Index images, Index first, Index end)
       : sizes_(sizes),
         images_(images),
         columns_(images * sizes.positions()),
-        values_(sizes.patch() * columns_) {}
+        first_(first),
+        end_(end),
+        values_((end - first) * columns_) {}
+  Patches(const ConvSizes& sizes, Index images) : Patches(sizes, images, 0, sizes.patch()) {}
 
   Index columns() const { return columns_; }
   real* values() { return values_.data(); }
@@ -33,7 +41,7 @@ class Patches {
 
   void gather(const real* image) {
     if (sizes_.rows.padding > 0 || sizes_.columns.padding > 0)
-      std::fill_n(values(), sizes_.patch() * columns_, real{0});
+      std::fill_n(values(), (end_ - first_) * columns_, real{0});
     const Index width = sizes_.columns.count, stride = sizes_.columns.stride;
     const Index line = sizes_.rows.stride * sizes_.columns.extent;
     for_blocks([&](Index image_at, Index at, Index lines, Index count) {
@@ -77,19 +85,18 @@ class Patches {
   void for_blocks(const Body& body) {
     const ConvSizes& s = sizes_;
     Index block = 0;
-    for (Index c = 0; c < s.group_channels(); ++c)
-      for (Index r = 0; r < s.rows.size; ++r)
-        for (Index q = 0; q < s.columns.size; ++q) {
-          const Inside y = inside(r, s.rows), x = inside(q, s.columns);
-          const Index origin = (c * s.rows.extent + y.start) * s.columns.extent + x.start;
-          for (Index n = 0; n < images_; ++n, block += s.positions())
-            body(n * s.image() + origin, block + y.first * s.columns.count + x.first, y.count,
-                 x.count);
-        }
+    for (Index i = first_; i < end_; ++i) {
+      const Index q = i % s.columns.size, r = i / s.columns.size % s.rows.size;
+      const Index c = i / (s.columns.size * s.rows.size);
+      const Inside y = inside(r, s.rows), x = inside(q, s.columns);
+      const Index origin = (c * s.rows.extent + y.start) * s.columns.extent + x.start;
+      for (Index n = 0; n < images_; ++n, block += s.positions())
+        body(n * s.image() + origin, block + y.first * s.columns.count + x.first, y.count, x.count);
+    }
   }
 
   const ConvSizes& sizes_;
-  Index images_, columns_;
+  Index images_, columns_, first_, end_;
   Scratch values_;
 };
 
@@ -105,7 +112,7 @@ void count_convolution(const ConvSizes& s) {
 
 void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
   count_convolution(s);
-  parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
+  parallel_ranges(s.batch, images_per_task(s), [&](Index begin, Index end) {
     Patches patches(s, end - begin);
     for (Index group = 0; group < s.groups; ++group) {
       patches.gather(x + begin * s.image() + group * s.group_image());
@@ -120,7 +127,7 @@ void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
 
 void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
   count_convolution(s);
-  parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
+  parallel_ranges(s.batch, images_per_task(s), [&](Index begin, Index end) {
     Patches patches(s, end - begin);
     std::fill_n(dx + begin * s.image(), (end - begin) * s.image(), real{0});
     for (Index group = 0; group < s.groups; ++group) {
@@ -136,25 +143,33 @@ void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
 
 void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
   count_convolution(s);
-  const Index weights = s.weights();
-  const Index tasks = (s.batch + images_per_task - 1) / images_per_task;
-  const Scratch partial(weights * tasks);
-  parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
-    Patches patches(s, end - begin);
-    const Index filters = s.group_filters(), columns = patches.columns();
+  const Index weights = s.weights(), filters = s.group_filters(), patch = s.patch();
+  const Index sums = std::max<Index>(1, (s.batch + most_images - 1) / most_images);
+  const Scratch partial(weights * sums);
+  // Threads without images of their own share those of others, but few columns cost as many as 8.
+  const Index parts = std::clamp<Index>(threads() / sums, 1, std::max<Index>(1, patch / 8));
+  parallel_for(sums * parts, [&](Index task) {
+    const Index sum = task / parts, part = task % parts;
+    const Index begin = sum * most_images, images = std::min(s.batch - begin, most_images);
+    const Index first = patch * part / parts, end = patch * (part + 1) / parts;
+    Patches patches(s, images, first, end);
+    const Index columns = patches.columns();
     const Scratch results(filters * columns);  // (filters, images x positions)
     for (Index group = 0; group < s.groups; ++group) {
       patches.gather(x + begin * s.image() + group * s.group_image());
-      for (Index n = begin; n < end; ++n)
-        blocks().copy(filters, s.positions(), g + n * s.result() + group * s.group_result(),
-                      s.positions(), results.data() + (n - begin) * s.positions(), columns);
-      gemm_serial(filters, s.patch(), columns, {results.data(), columns},
+      for (Index n = 0; n < images; ++n)
+        blocks().copy(filters, s.positions(),
+                      g + (begin + n) * s.result() + group * s.group_result(), s.positions(),
+                      results.data() + n * s.positions(), columns);
+      gemm_serial(filters, end - first, columns, {results.data(), columns},
                   {patches.values(), columns, true}, {},
-                  partial.data() + begin / images_per_task * weights + group * s.group_weights(),
-                  s.patch());
+                  partial.data() + sum * weights + group * s.group_weights() + first, patch);
     }
   });
-  reduce().sum_columns(partial.data(), tasks, weights, dw, weights);
+  parallel_ranges(
+      weights, std::max<Index>(1, elements_per_tile / sums), [&](Index begin, Index end) {
+        reduce().sum_columns(partial.data() + begin, sums, weights, dw + begin, end - begin);
+      });
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

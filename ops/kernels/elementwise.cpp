@@ -15,43 +15,31 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// Runs `f` over whole vectors, and over part of one for the rest.
-template <class F>
+template <Vector (*f)(Vector)>
 void map(const real* x, real* y, Index count) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(F()(hn::LoadU(d, x + i)), d, y + i);
-  if (i < count) store_first(F()(load_first(x + i, count - i)), y + i, count - i);
+  for_vectors(count, [=](const auto& at, Index i) HWY_ATTR { at.store(f(at.load(x + i)), y + i); });
 }
 
-template <class F, bool a_single, bool b_single>
+template <Vector (*f)(Vector, Vector), bool a_single, bool b_single>
 void zip(const real* a, const real* b, real* y, Index count) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const Vector fixed_a = hn::Set(d, a_single ? *a : real{1});
-  const Vector fixed_b = hn::Set(d, b_single ? *b : real{1});
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector va = a_single ? fixed_a : hn::LoadU(d, a + i);
-    const Vector vb = b_single ? fixed_b : hn::LoadU(d, b + i);
-    hn::StoreU(F()(va, vb), d, y + i);
-  }
-  if (i == count) return;
-  const Vector va = a_single ? fixed_a : load_first(a + i, count - i);
-  const Vector vb = b_single ? fixed_b : load_first(b + i, count - i);
-  store_first(F()(va, vb), y + i, count - i);
+  const Vector fixed_a = hn::Set(Tag(), a_single ? *a : real{1});
+  const Vector fixed_b = hn::Set(Tag(), b_single ? *b : real{1});
+  for_vectors(count, [=](const auto& at, Index i) HWY_ATTR {
+    const Vector va = a_single ? fixed_a : at.load(a + i);
+    const Vector vb = b_single ? fixed_b : at.load(b + i);
+    at.store(f(va, vb), y + i);
+  });
 }
 
-template <class F>
+template <Vector (*f)(Vector, Vector)>
 void zip_any(Span a, Span b, real* y, Index count) {
   if (count == 0) return;
   if (a.single)
-    b.single ? zip<F, true, true>(a.values, b.values, y, count)
-             : zip<F, true, false>(a.values, b.values, y, count);
+    b.single ? zip<f, true, true>(a.values, b.values, y, count)
+             : zip<f, true, false>(a.values, b.values, y, count);
   else
-    b.single ? zip<F, false, true>(a.values, b.values, y, count)
-             : zip<F, false, false>(a.values, b.values, y, count);
+    b.single ? zip<f, false, true>(a.values, b.values, y, count)
+             : zip<f, false, false>(a.values, b.values, y, count);
 }
 
 // Functions that are rarely hot use the C++ library, element by element.
@@ -71,194 +59,114 @@ void pow_each(Span a, Span b, real* y, Index count) {
     y[i] = std::pow(a.values[a.single ? 0 : i], b.values[b.single ? 0 : i]);
 }
 
-struct Neg {
-  Vector operator()(Vector x) const { return hn::Neg(x); }
-};
-struct Abs {
-  Vector operator()(Vector x) const { return hn::Abs(x); }
-};
-struct Sign {
-  Vector operator()(Vector x) const {
-    const Vector zero = constant(0);
-    const Vector positive = hn::IfThenElse(hn::Gt(x, zero), constant(1), x);
-    return hn::IfThenElse(hn::Lt(x, zero), constant(-1), positive);
-  }
-};
-struct Floor {
-  Vector operator()(Vector x) const { return hn::Floor(x); }
-};
-struct Ceil {
-  Vector operator()(Vector x) const { return hn::Ceil(x); }
-};
-struct Round {
-  Vector operator()(Vector x) const { return hn::Round(x); }
-};
-struct Exp {
-  Vector operator()(Vector x) const { return exp_of(x); }
-};
-struct Log {
-  Vector operator()(Vector x) const { return log_of(x); }
-};
-struct Sqrt {
-  Vector operator()(Vector x) const { return hn::Sqrt(x); }
-};
-struct Rsqrt {
-  Vector operator()(Vector x) const { return hn::Div(constant(1), hn::Sqrt(x)); }
-};
-struct Square {
-  Vector operator()(Vector x) const { return hn::Mul(x, x); }
-};
-struct Reciprocal {
-  Vector operator()(Vector x) const { return hn::Div(constant(1), x); }
-};
-struct Tanh {
-  Vector operator()(Vector x) const { return tanh_of(x); }
-};
-struct Sigmoid {
-  Vector operator()(Vector x) const { return sigmoid_of(x); }
-};
+inline Vector neg(Vector x) { return hn::Neg(x); }
+inline Vector abs(Vector x) { return hn::Abs(x); }
+inline Vector sign(Vector x) {
+  const Vector zero = constant(0);
+  const Vector positive = hn::IfThenElse(hn::Gt(x, zero), constant(1), x);
+  return hn::IfThenElse(hn::Lt(x, zero), constant(-1), positive);
+}
+inline Vector floor(Vector x) { return hn::Floor(x); }
+inline Vector ceil(Vector x) { return hn::Ceil(x); }
+inline Vector round(Vector x) { return hn::Round(x); }
+inline Vector sqrt(Vector x) { return hn::Sqrt(x); }
+inline Vector rsqrt(Vector x) { return hn::Div(constant(1), hn::Sqrt(x)); }
+inline Vector square(Vector x) { return hn::Mul(x, x); }
+inline Vector reciprocal(Vector x) { return hn::Div(constant(1), x); }
 // Not max(x, 0), so that NaN stays NaN.
-struct Relu {
-  Vector operator()(Vector x) const {
-    return hn::IfThenElse(hn::Le(x, constant(0)), constant(0), x);
-  }
-};
+inline Vector relu(Vector x) { return hn::IfThenElse(hn::Le(x, constant(0)), constant(0), x); }
 
-struct Gelu {
-  Vector operator()(Vector x) const { return hn::Mul(x, normal_of(x).cdf); }
-};
-struct GeluSlope {
-  Vector operator()(Vector g, Vector x) const {
-    const Normal normal = normal_of(x);
-    return hn::Mul(g, hn::MulAdd(x, normal.density, normal.cdf));
-  }
-};
+inline Vector gelu(Vector x) { return hn::Mul(x, normal_of(x).cdf); }
+inline Vector gelu_slope(Vector g, Vector x) {
+  const Normal normal = normal_of(x);
+  return hn::Mul(g, hn::MulAdd(x, normal.density, normal.cdf));
+}
 
-struct Add {
-  Vector operator()(Vector a, Vector b) const { return hn::Add(a, b); }
-};
-struct Sub {
-  Vector operator()(Vector a, Vector b) const { return hn::Sub(a, b); }
-};
-struct Mul {
-  Vector operator()(Vector a, Vector b) const { return hn::Mul(a, b); }
-};
-struct Div {
-  Vector operator()(Vector a, Vector b) const { return hn::Div(a, b); }
-};
+inline Vector add(Vector a, Vector b) { return hn::Add(a, b); }
+inline Vector sub(Vector a, Vector b) { return hn::Sub(a, b); }
+inline Vector mul(Vector a, Vector b) { return hn::Mul(a, b); }
+inline Vector div(Vector a, Vector b) { return hn::Div(a, b); }
 // NaN in either operand wins.
-struct Minimum {
-  Vector operator()(Vector a, Vector b) const {
-    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
-  }
-};
-struct Maximum {
-  Vector operator()(Vector a, Vector b) const {
-    return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
-  }
-};
-struct Gate {
-  Vector operator()(Vector a, Vector b) const {
-    return hn::IfThenZeroElse(hn::Le(b, constant(0)), a);
-  }
-};
-struct Weigh {
-  Vector operator()(Vector a, Vector b) const {
-    return hn::IfThenZeroElse(hn::Eq(b, constant(0)), hn::Mul(a, b));
-  }
-};
+inline Vector minimum(Vector a, Vector b) {
+  return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+}
+inline Vector maximum(Vector a, Vector b) {
+  return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+}
+inline Vector gate(Vector a, Vector b) { return hn::IfThenZeroElse(hn::Le(b, constant(0)), a); }
+inline Vector weigh(Vector a, Vector b) {
+  return hn::IfThenZeroElse(hn::Eq(b, constant(0)), hn::Mul(a, b));
+}
 
 template <class M>
 Vector one_where(M mask) {
   return hn::IfThenElseZero(mask, constant(1));
 }
-struct IsFinite {
-  Vector operator()(Vector x) const { return one_where(hn::IsFinite(x)); }
-};
-struct Equal {
-  Vector operator()(Vector a, Vector b) const { return one_where(hn::Eq(a, b)); }
-};
-struct Chosen {
-  Vector operator()(Vector a, Vector b) const {
-    return one_where(hn::Or(hn::Eq(a, b), hn::IsNaN(a)));
-  }
-};
+inline Vector is_finite(Vector x) { return one_where(hn::IsFinite(x)); }
+inline Vector equal(Vector a, Vector b) { return one_where(hn::Eq(a, b)); }
+inline Vector chosen(Vector a, Vector b) { return one_where(hn::Or(hn::Eq(a, b), hn::IsNaN(a))); }
 Vector share_where(Vector a, Vector b, Vector wins) {
   return hn::IfThenElse(hn::Eq(a, b), constant(0.5), wins);
 }
-struct MinimumShare {
-  Vector operator()(Vector a, Vector b) const {
-    return share_where(a, b, one_where(hn::Or(hn::Lt(a, b), hn::IsNaN(a))));
-  }
-};
-struct MaximumShare {
-  Vector operator()(Vector a, Vector b) const {
-    return share_where(a, b, one_where(hn::Or(hn::Gt(a, b), hn::IsNaN(a))));
-  }
-};
+inline Vector minimum_share(Vector a, Vector b) {
+  return share_where(a, b, one_where(hn::Or(hn::Lt(a, b), hn::IsNaN(a))));
+}
+inline Vector maximum_share(Vector a, Vector b) {
+  return share_where(a, b, one_where(hn::Or(hn::Gt(a, b), hn::IsNaN(a))));
+}
 // Not hn::Ne, which is false for NaN with some instruction sets.
-struct NotEqual {
-  Vector operator()(Vector a, Vector b) const { return one_where(hn::Not(hn::Eq(a, b))); }
-};
-struct Less {
-  Vector operator()(Vector a, Vector b) const { return one_where(hn::Lt(a, b)); }
-};
-struct LessEqual {
-  Vector operator()(Vector a, Vector b) const { return one_where(hn::Le(a, b)); }
-};
-struct Greater {
-  Vector operator()(Vector a, Vector b) const { return one_where(hn::Gt(a, b)); }
-};
-struct GreaterEqual {
-  Vector operator()(Vector a, Vector b) const { return one_where(hn::Ge(a, b)); }
-};
+inline Vector not_equal(Vector a, Vector b) { return one_where(hn::Not(hn::Eq(a, b))); }
+inline Vector less(Vector a, Vector b) { return one_where(hn::Lt(a, b)); }
+inline Vector less_equal(Vector a, Vector b) { return one_where(hn::Le(a, b)); }
+inline Vector greater(Vector a, Vector b) { return one_where(hn::Gt(a, b)); }
+inline Vector greater_equal(Vector a, Vector b) { return one_where(hn::Ge(a, b)); }
 
 }  // namespace
 
 const Elementwise* elementwise_here() {
   static constexpr Elementwise loops{
-      .neg = map<Neg>,
-      .abs = map<Abs>,
-      .sign = map<Sign>,
-      .floor = map<Floor>,
-      .ceil = map<Ceil>,
-      .round = map<Round>,
-      .isfinite = map<IsFinite>,
-      .exp = map<Exp>,
+      .neg = map<neg>,
+      .abs = map<abs>,
+      .sign = map<sign>,
+      .floor = map<floor>,
+      .ceil = map<ceil>,
+      .round = map<round>,
+      .isfinite = map<is_finite>,
+      .exp = map<exp_of>,
       .expm1 = each<expm1_of>,
-      .log = map<Log>,
+      .log = map<log_of>,
       .log1p = each<log1p_of>,
-      .sqrt = map<Sqrt>,
-      .rsqrt = map<Rsqrt>,
-      .square = map<Square>,
-      .reciprocal = map<Reciprocal>,
+      .sqrt = map<sqrt>,
+      .rsqrt = map<rsqrt>,
+      .square = map<square>,
+      .reciprocal = map<reciprocal>,
       .sin = each<sin_of>,
       .cos = each<cos_of>,
-      .tanh = map<Tanh>,
+      .tanh = map<tanh_of>,
       .erf = each<erf_of>,
-      .sigmoid = map<Sigmoid>,
-      .relu = map<Relu>,
+      .sigmoid = map<sigmoid_of>,
+      .relu = map<relu>,
       .softplus = each<softplus_of>,
-      .gelu = map<Gelu>,
-      .add = zip_any<Add>,
-      .sub = zip_any<Sub>,
-      .mul = zip_any<Mul>,
-      .div = zip_any<Div>,
+      .gelu = map<gelu>,
+      .add = zip_any<add>,
+      .sub = zip_any<sub>,
+      .mul = zip_any<mul>,
+      .div = zip_any<div>,
       .pow = pow_each,
-      .minimum = zip_any<Minimum>,
-      .maximum = zip_any<Maximum>,
-      .equal = zip_any<Equal>,
-      .not_equal = zip_any<NotEqual>,
-      .less = zip_any<Less>,
-      .less_equal = zip_any<LessEqual>,
-      .greater = zip_any<Greater>,
-      .greater_equal = zip_any<GreaterEqual>,
-      .gate = zip_any<Gate>,
-      .weigh = zip_any<Weigh>,
-      .chosen = zip_any<Chosen>,
-      .minimum_share = zip_any<MinimumShare>,
-      .maximum_share = zip_any<MaximumShare>,
-      .gelu_slope = zip_any<GeluSlope>,
+      .minimum = zip_any<minimum>,
+      .maximum = zip_any<maximum>,
+      .equal = zip_any<equal>,
+      .not_equal = zip_any<not_equal>,
+      .less = zip_any<less>,
+      .less_equal = zip_any<less_equal>,
+      .greater = zip_any<greater>,
+      .greater_equal = zip_any<greater_equal>,
+      .gate = zip_any<gate>,
+      .weigh = zip_any<weigh>,
+      .chosen = zip_any<chosen>,
+      .minimum_share = zip_any<minimum_share>,
+      .maximum_share = zip_any<maximum_share>,
+      .gelu_slope = zip_any<gelu_slope>,
   };
   return &loops;
 }

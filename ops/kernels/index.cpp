@@ -1,12 +1,34 @@
 #include "tapegrad/ops/kernels/index.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
+namespace {
+
+// Whether each range of `grain` positions lies behind the one before it, so that no two of them
+// share a position.
+bool ranges_rise(const Index* positions, Index count, Index grain) {
+  struct Bounds {
+    Index least, greatest;
+  };
+  std::vector<Bounds> ranges(static_cast<std::size_t>((count + grain - 1) / grain));
+  parallel_ranges(count, grain, [&](Index begin, Index end) {
+    Bounds bounds{positions[begin], positions[begin]};
+    for (Index i = begin + 1; i < end; ++i)
+      bounds = {std::min(bounds.least, positions[i]), std::max(bounds.greatest, positions[i])};
+    ranges[static_cast<std::size_t>(begin / grain)] = bounds;
+  });
+  return std::ranges::adjacent_find(ranges, [](const Bounds& a, const Bounds& b) {
+           return b.least <= a.greatest;
+         }) == ranges.end();
+}
+
+}  // namespace
 
 void take(std::span<const Index> positions, const real* x, real* y) {
   const auto count = static_cast<Index>(positions.size());
@@ -17,10 +39,18 @@ void take(std::span<const Index> positions, const real* x, real* y) {
   });
 }
 
-void scatter_add(std::span<const Index> positions, const real* x, real* total) {
-  const auto count = static_cast<Index>(positions.size());
+void scatter_add(const Index* positions, const Shape& shape, const real* x, real* total) {
+  const Index count = shape.size();
   count_pass(2 * count, count);
-  for (const Index position : positions) total[position] += *x++;
+  const auto add = [=](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) total[positions[i]] += x[i];
+  };
+  if (threads() > 1 && count > elements_per_tile) {
+    const Index slice = shape.count(1, shape.rank());
+    const Index grain = std::max<Index>(1, elements_per_tile / 4 / slice) * slice;
+    if (ranges_rise(positions, count, grain)) return parallel_ranges(count, grain, add);
+  }
+  add(0, count);
 }
 
 void take_rows(std::span<const Index> ids, Index width, const real* table, real* y) {

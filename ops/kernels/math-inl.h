@@ -53,6 +53,26 @@ inline void store_first(Vector v, real* y, Index count) {
 #endif
 }
 
+// How to read and write a vector: whole, or only its first elements.
+struct Whole {
+  Vector load(const real* x) const { return hn::LoadU(Tag(), x); }
+  void store(Vector v, real* y) const { hn::StoreU(v, Tag(), y); }
+};
+struct First {
+  Index count;
+  Vector load(const real* x) const { return load_first(x, count); }
+  void store(Vector v, real* y) const { store_first(v, y, count); }
+};
+
+// Calls body(access, position) for all elements.
+template <class Body>
+void for_vectors(Index count, const Body& body) {
+  const auto lanes = static_cast<Index>(hn::Lanes(Tag()));
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) body(Whole{}, i);
+  if (i < count) body(First{count - i}, i);
+}
+
 // e^x = 2^n e^r with a whole n and |r| <= ln(2) / 2, where e^r = 1 + r + r^2 P(r). The coefficients
 // of P, highest power first, have the least largest relative error of e^r.
 #ifdef TAPEGRAD_DOUBLE

@@ -16,6 +16,18 @@ namespace {
 // at least two tasks, with enough rows in each to reuse a cached panel of weights.
 Index rows_of_task(Index batch) { return std::clamp<Index>((batch + 1) / 2, 1, 16); }
 
+// The number of multiply-adds that make a task of a single step worthwhile.
+constexpr Index smallest_part = Index{1} << 18;
+
+// How many tasks divide each step, at the cost of waiting for each other twice. 1: a task takes its
+// rows through all steps.
+Index parts_of_step(const Sequence& s) {
+  const Index tasks = (s.batch + rows_of_task(s.batch) - 1) / rows_of_task(s.batch);
+  const Index worthwhile = s.batch * s.hidden * s.gates * s.hidden / smallest_part;
+  const Index parts = std::min<Index>(threads(), worthwhile);
+  return parts >= 2 * tasks ? parts : 1;
+}
+
 // The transformed inputs of a row. They are not kept; the backward pass computes them again.
 class InputRow {
  public:
@@ -84,6 +96,7 @@ class Partials {
     real* own = sums_.data() + 2 * (step / steps_of_part * tasks_ + task) * count_;
     return {total_.gain ? own : nullptr, total_.bias ? own + count_ : nullptr};
   }
+  bool any() const { return parts_ > 0; }
   void add_up() const {
     if (total_.gain) reduce().sum_columns(sums_.data(), parts_, 2 * count_, total_.gain, count_);
     if (total_.bias)
@@ -112,25 +125,27 @@ void carry(const Sequence& s, const Row& row) {
 }
 
 void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, real* h, Index begin,
-                  Index end) {
-  const Index G = s.gates * s.hidden;
-  const Scratch products((end - begin) * G);
-  const InputRow inputs(s.input, G);
+                  Index end, Index parts) {
+  const Index G = s.gates * s.hidden, rows = end - begin;
+  const Scratch products(rows * G);
   for (Index step = 0; step < s.steps; ++step) {
     const Row first = row_at(s, kept, h, step, begin);
     if (!all_ended(s, step, begin, end))
-      weight.multiply(end - begin, {first.h_before, s.hidden},
+      weight.multiply(rows, {first.h_before, s.hidden},
                       s.starts_from_inputs() ? Start{first.inputs, G} : Start{}, products.data(), G,
-                      step % 2 == 1);
-    for (Index b = begin; b < end; ++b) {
-      Row row = row_at(s, kept, h, step, b);
-      if (ended(s, step, b)) {
-        carry(s, row);
-      } else {
-        row.inputs = inputs.forward(row.inputs);
-        s.cell->forward(s, row, products.data() + (b - begin) * G);
+                      step % 2 == 1, parts);
+    parallel_ranges(rows, (rows + parts - 1) / parts, [&](Index from, Index to) {
+      const InputRow inputs(s.input, G);
+      for (Index b = begin + from; b < begin + to; ++b) {
+        Row row = row_at(s, kept, h, step, b);
+        if (ended(s, step, b)) {
+          carry(s, row);
+        } else {
+          row.inputs = inputs.forward(row.inputs);
+          s.cell->forward(s, row, products.data() + (b - begin) * G);
+        }
       }
-    }
+    });
   }
 }
 
@@ -158,8 +173,10 @@ void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
   count_sequence(s, 2, s.has_c ? 3 : 1);
   const Packed weight(s.hidden, G, {s.weight, G});
   if (kept.cells) std::copy_n(s.c0, s.batch * s.hidden, kept.cells);
-  parallel_ranges(s.batch, rows_of_task(s.batch),
-                  [&](Index begin, Index end) { forward_rows(s, kept, weight, h, begin, end); });
+  const Index parts = parts_of_step(s);
+  parallel_ranges(
+      s.batch, parts > 1 ? s.batch : rows_of_task(s.batch),
+      [&](Index begin, Index end) { forward_rows(s, kept, weight, h, begin, end, parts); });
 }
 
 void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, const real* h_gradient,
@@ -179,35 +196,43 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
   if (s.has_c && c_gradient) std::copy_n(c_gradient, s.batch * H, out.c0);
   if (s.has_c && !c_gradient) std::fill_n(out.c0, s.batch * H, real{0});
 
-  parallel_ranges(s.batch, grain, [&](Index begin, Index end) {
-    const Scratch d_state(H);
-    const InputRow inputs(s.input, G);
+  const Index parts = parts_of_step(s);
+  // Partial sums add the rows of a task of all steps, in order.
+  const bool has_sums = input_total.any() || product_total.any() || state_total.any();
+  parallel_ranges(s.batch, parts > 1 ? s.batch : grain, [&](Index begin, Index end) {
+    const Index rows = end - begin;
     real* dh = out.h0 + begin * H;
     for (Index step = s.steps - 1; step >= 0; --step) {
-      for (Index b = begin; b < end; ++b) {
-        const Index r = step * s.batch + b;
-        const RowGradients gradients{.h = out.h0 + b * H,
-                                     .c = s.has_c ? out.c0 + b * H : nullptr,
-                                     .inputs = out.inputs + r * G,
-                                     .product = out.product + r * G,
-                                     .product_total = product_total.of(begin / grain, step),
-                                     .state_total = state_total.of(begin / grain, step),
-                                     .state = d_state.data()};
-        if (!ended(s, step, b)) {
-          const Row row = row_at(s, kept, h, step, b);
-          s.cell->backward(s, row, gradients);
-          inputs.backward(row.inputs, gradients.inputs, input_total.of(begin / grain, step));
-        } else {
-          std::fill_n(gradients.inputs, G, real{0});
-          std::fill_n(gradients.product, G, real{0});
-        }
-      }
       const Index first = step * s.batch + begin;
       const real* from = step > 0 ? h_gradient + (first - s.batch) * H : nullptr;
-      if (passes_by && from) reduce().accumulate(from, dh, (end - begin) * H);
+      parallel_ranges(
+          rows, has_sums ? grain : (rows + parts - 1) / parts, [&](Index low, Index high) {
+            const Scratch d_state(H);
+            const InputRow inputs(s.input, G);
+            for (Index b = begin + low; b < begin + high; ++b) {
+              const Index r = step * s.batch + b;
+              const RowGradients gradients{.h = out.h0 + b * H,
+                                           .c = s.has_c ? out.c0 + b * H : nullptr,
+                                           .inputs = out.inputs + r * G,
+                                           .product = out.product + r * G,
+                                           .product_total = product_total.of(b / grain, step),
+                                           .state_total = state_total.of(b / grain, step),
+                                           .state = d_state.data()};
+              if (!ended(s, step, b)) {
+                const Row row = row_at(s, kept, h, step, b);
+                s.cell->backward(s, row, gradients);
+                inputs.backward(row.inputs, gradients.inputs, input_total.of(b / grain, step));
+              } else {
+                std::fill_n(gradients.inputs, G, real{0});
+                std::fill_n(gradients.product, G, real{0});
+              }
+            }
+            if (passes_by && from)
+              reduce().accumulate(from + low * H, dh + low * H, (high - low) * H);
+          });
       if (!all_ended(s, step, begin, end))
-        weight.multiply(end - begin, {out.product + first * G, G}, {passes_by ? dh : from, H}, dh,
-                        H, step % 2 == 1);
+        weight.multiply(rows, {out.product + first * G, G}, {passes_by ? dh : from, H}, dh, H,
+                        step % 2 == 1, parts);
     }
   });
   input_total.add_up();

@@ -38,7 +38,8 @@ struct Kept {
 };
 
 /// h of each step, (steps, batch, hidden). The sequences of a batch are independent, so a task
-/// takes some of them through all steps.
+/// takes some of them through all steps. If there are threads for twice as many tasks, these divide
+/// each step instead: its product by columns and rows, then its rows. The backward pass does, too.
 void recurrent_forward(const Sequence& sequence, const Kept& kept, real* h);
 
 struct SequenceGradients {

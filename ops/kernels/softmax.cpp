@@ -47,23 +47,14 @@ real exp_sum(const real* x, Index count, real shift, real* y) {
 
 void backward(real* s, real* dp, Index count, SoftmaxRow row, real mean, real scale) {
   const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
   const Vector shift = hn::Set(d, row.greatest), share = hn::Set(d, row.inverse_sum),
                center = hn::Set(d, mean), by = hn::Set(d, scale);
-  const auto weight = [=](Vector score)
-                          HWY_ATTR { return hn::Mul(exp_of(hn::Sub(score, shift)), share); };
-  const auto gradient = [=](Vector p, Vector of_p)
-                            HWY_ATTR { return hn::Mul(hn::Mul(p, hn::Sub(of_p, center)), by); };
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector p = weight(hn::LoadU(d, s + i));
-    hn::StoreU(p, d, s + i);
-    hn::StoreU(gradient(p, hn::LoadU(d, dp + i)), d, dp + i);
-  }
-  if (i == count) return;
-  const Vector p = weight(load_first(s + i, count - i));
-  store_first(p, s + i, count - i);
-  store_first(gradient(p, load_first(dp + i, count - i)), dp + i, count - i);
+  for_vectors(count, [=](const auto& at, Index i) HWY_ATTR {
+    const Vector p = hn::Mul(exp_of(hn::Sub(at.load(s + i), shift)), share);
+    const Vector gradient = hn::Mul(hn::Mul(p, hn::Sub(at.load(dp + i), center)), by);
+    at.store(p, s + i);
+    at.store(gradient, dp + i);
+  });
 }
 
 }  // namespace

@@ -4,12 +4,15 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
+#include "support/restore_threads.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 
 TEST_CASE("the gradient of a row that is looked up twice is that of both", "[ops]") {
   const Tape tape;
@@ -27,6 +30,29 @@ TEST_CASE("what is gathered is scattered back", "[ops]") {
   const real gathered[] = {3, 1, 5, 5}, scattered[] = {1, 0, 3, 0, 10, 0};
   CHECK(std::equal(gathered, gathered + 4, some.data()));
   CHECK(std::equal(scattered, scattered + 6, back.data()));
+}
+
+TEST_CASE("the gradient of what is taken is the same for any number of threads", "[ops][threads]") {
+  Random random(1);
+  const RestoreThreads after;
+  const Tensor g = random.normal({64, 50, 100});
+  // From a part of x for each slice; from parts that overlap; from anywhere.
+  for (const auto& [step, width] : {std::pair<Index, Index>{100, 100}, {99, 100}, {0, 6400}}) {
+    Indices positions = Indices::uninitialized(g.shape());
+    for (Index i = 0; i < g.size(); ++i)
+      positions.mutable_data()[i] = i / 5000 * step + random.below(width);
+    const auto gradient = [&] {
+      const Tape tape;
+      const Tensor x = watch(zeros({6400}));
+      return grad(take(x, positions), x, {.seed = g});
+    };
+    set_threads(1);
+    const Tensor one = gradient();
+    for (const int count : {2, 3, 16}) {
+      set_threads(count);
+      CHECK(same_bits(gradient(), one));
+    }
+  }
 }
 
 TEST_CASE("slices are selected by position, again and again", "[ops]") {

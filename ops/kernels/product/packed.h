@@ -14,14 +14,16 @@ class Packed {
  public:
   Packed(Index k, Index n, MatrixView b);
 
-  /// c (m, n) = start (may be c) + a (m, k) times the matrix, on the calling thread. The terms
-  /// of an element are added in the same chains for any m, so grouping rows differently does not
-  /// change bits. Neither does `reversed`, which starts with the last columns: alternating products
-  /// find in the cache what the previous one read last.
-  void multiply(Index m, MatrixView a, Start start, real* c, Index c_stride, bool reversed) const;
-  /// c (m, n) = a (m, k) times columns [first, first + n), which are whole panels: both are
-  /// multiples of `packed_columns`, but for the end of the matrix.
-  void multiply_part(Index m, Index first, Index n, MatrixView a, real* c) const;
+  /// c (m, n) = start (may be c) + a (m, k) times the matrix, in so many parts of rows and columns,
+  /// each a task. The terms of an element are added in the same chains for any m, so grouping rows
+  /// differently does not change bits. Neither does `reversed`, which starts with the last columns:
+  /// alternating products find in the cache what the previous one read last.
+  void multiply(Index m, MatrixView a, Start start, real* c, Index c_stride, bool reversed,
+                Index parts) const;
+  /// Multiplies by columns [first, first + n) only, on the calling thread. They are whole panels:
+  /// both are multiples of `packed_columns`, but for the end of the matrix.
+  void multiply_part(Index m, Index first, Index n, MatrixView a, Start start, real* c,
+                     Index c_stride, bool reversed) const;
 
  private:
   Index k_, n_;

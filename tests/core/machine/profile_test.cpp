@@ -123,10 +123,11 @@ TEST_CASE("an observer learns of sections, tasks and operations", "[profile]") {
     set_threads(threads);
     ObserverLog log;
     Profile profile(&log);
+    const Tensor values = ones({2, elements_per_tile});
     {
       const Profile::Scope measured(profile);
       const Tape tape;
-      const Tensor x = watch(ones({2, elements_per_tile}));
+      const Tensor x = watch(values);
       parallel_for(3, [](Index task) {
         if (task == 1) parallel_for(2, [](Index) {});
       });

@@ -4,13 +4,17 @@
 #include <cmath>
 #include <limits>
 
+#include "support/restore_threads.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 TEST_CASE("a recurrent operation refuses what does not fit its cell", "[recurrent]") {
@@ -35,6 +39,47 @@ TEST_CASE("a recurrent operation refuses what does not fit its cell", "[recurren
   CHECK_THROWS_WITH(recurrent(Cell::lstm, x, w, {h, h}), Contains("(T, B, 4 hidden)"));
   CHECK_THROWS_WITH(recurrent(Cell::gru, x, w, {h, {}}, {}, Indices({2}, {4, 5})),
                     Contains("recurrent: lengths"));
+}
+
+TEST_CASE("sequences are the same for any number of threads", "[recurrent][threads]") {
+  const Index steps = 12, batch = 20;  // two tasks, and on many threads as many as share a step
+  Random random(1);
+  const RestoreThreads after;
+  const NormOptions statistics;
+  for (const Cell& cell : {Cell::rnn_tanh, Cell::lstm, Cell::gru})
+    for (const bool normalized : {false, true})
+      for (const bool padded : {false, true}) {
+        const Index hidden = cell.gates == 1 ? 240 : 150, gates = cell.gates * hidden;
+        const RecurrentState first{random.normal({batch, hidden}),
+                                   cell.has_c ? random.normal({batch, hidden}) : Tensor()};
+        Tensors in{random.normal({steps, batch, gates}), random.normal({hidden, gates}) * 0.05,
+                   first.h};
+        if (normalized)
+          for (int i = 0; i < 2; ++i) in.push_back(random.normal({gates}));
+        Indices lengths;
+        if (padded) {
+          lengths = Indices::uninitialized({batch});
+          for (Index b = 0; b < batch; ++b) lengths.mutable_data()[b] = 1 + b % steps;
+        }
+        const auto all = [&](int count) {
+          set_threads(count);
+          const Tape tape;
+          Tensors x;
+          for (const Tensor& each : in) x.push_back(watch(each));
+          RecurrentNorms norms;
+          if (normalized) norms.product = {.statistics = statistics, .gain = x[3], .bias = x[4]};
+          const Tensor y = recurrent(cell, x[0], x[1], {x[2], first.c}, norms, lengths).outputs;
+          Tensors found = grad(sum(square(y)), x);
+          found.push_back(y);
+          return found;
+        };
+        INFO(cell.name << ", " << normalized << padded);
+        const Tensors one = all(1);
+        for (const int count : {2, 3, 4, 16}) {
+          const Tensors several = all(count);
+          for (std::size_t i = 0; i < one.size(); ++i) CHECK(same_bits(several[i], one[i]));
+        }
+      }
 }
 
 // Sums of equal terms: each rounding has the same sign, so errors add up.
