@@ -58,8 +58,7 @@ BenchRow csv() {
     Random random(1);
     std::string lines;
     for (Index i = 0; std::ssize(lines) < 100 * million; ++i)
-      fmt::format_to(std::back_inserter(lines), "{:.6f}{}", random.uniform() * 2 - 1,
-                     i % 10 == 9 ? '\n' : ',');
+      lines += fmt::format("{:.6f}{}", random.uniform() * 2 - 1, i % 10 == 9 ? '\n' : ',');
     lines.resize(lines.rfind('\n') + 1);
     write_file(path, std::as_bytes(std::span(lines)));
     return [=] { read_csv(path); };

@@ -23,9 +23,8 @@ bool ranges_rise(const Index* positions, Index count, Index grain) {
       bounds = {std::min(bounds.least, positions[i]), std::max(bounds.greatest, positions[i])};
     ranges[static_cast<std::size_t>(begin / grain)] = bounds;
   });
-  return std::ranges::adjacent_find(ranges, [](const Bounds& a, const Bounds& b) {
-           return b.least <= a.greatest;
-         }) == ranges.end();
+  const auto overlap = [](const Bounds& a, const Bounds& b) { return b.least <= a.greatest; };
+  return std::adjacent_find(ranges.begin(), ranges.end(), overlap) == ranges.end();
 }
 
 }  // namespace
