@@ -162,7 +162,7 @@ void measure_rows(const BenchFlags& flags, const bench::Limits& limits, std::ofs
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Measures a training step of each reference workload."};
+  CLI::App app{"Measures a step of each reference workload."};
   BenchFlags flags;
   flags.add_to(app);
   try {

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "rows.h"
 #include "tapegrad/tapegrad.h"

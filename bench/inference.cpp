@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "rows.h"
 #include "tapegrad/tapegrad.h"
 

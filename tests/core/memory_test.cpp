@@ -204,7 +204,7 @@ TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate no
   SECTION("conv_net") { check(ConvNet(random, {.hidden_norm = "layer", .dropout = 0.1})); }
 }
 
-TEST_CASE("generation asks the system for memory only where caches double their room",
+TEST_CASE("generation asks the system for memory only as its caches and scores grow",
           "[nn][memory]") {
   Random random(1);
   const RestoreThreads one;
