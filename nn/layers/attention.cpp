@@ -90,10 +90,14 @@ Tensor with_memory(const Tensor& before, const Tensor& x) {
 
 void AttentionCache::append(const Tensor& next_keys, const Tensor& next_values) {
   expect_defined("AttentionCache", next_keys, next_values);
-  const Index used = length(), count = next_keys.shape()[1];
-  const auto takes = [&](const Tensor& x, const Tensor& next) {
-    return x.unique() && x.tape_id() == 0 && next.tape_id() == 0 && x.shape() == keys.shape() &&
-           x.shape().with(1, count) == next.shape();
+  const Shape &next = next_keys.shape(), &known = keys.defined() ? keys.shape() : next;
+  expect<ShapeError>(
+      next.rank() == 3 && next_values.shape() == next && known.with(1, next[1]) == next,
+      "AttentionCache: keys {} and values {} are not both (B, T, C), beside a cache of {}", next,
+      next_values.shape(), known);
+  const Index used = length(), count = next[1];
+  const auto takes = [&](const Tensor& x, const Tensor& after) {
+    return x.unique() && x.tape_id() == 0 && after.tape_id() == 0 && x.shape() == keys.shape();
   };
   if (!takes(keys, next_keys) || !takes(values, next_values)) {
     const auto seen = [&](const Tensor& x) { return room > 0 ? slice(x, 1, 0, used) : x; };

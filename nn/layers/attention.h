@@ -26,6 +26,7 @@ struct AttentionCache {
   Index length() const { return keys.defined() ? keys.shape()[1] - room : 0; }
   /// Adds the keys and values of the next positions: (B, T, C). Unless they are recorded or another
   /// tensor shares the cache, it writes them in place, and doubles its room where there is none.
+  /// Throws ShapeError unless both have one shape, with the batch and C of the cache.
   void append(const Tensor& next_keys, const Tensor& next_values);
   /// Continues with these rows of the batch, which may repeat: (N). Throws ShapeError for a row out
   /// of range.

@@ -162,6 +162,9 @@ TEST_CASE("a cache with room keeps positions in their place", "[attention]") {
     CHECK_THROWS_AS(cache.append(zeros({3, 1, 4}), zeros({3, 1, 4})), ShapeError);
     CHECK_THROWS_AS(cache.append(zeros({2, 1, 4}), {}), ShapeError);
     CHECK_THROWS_AS(cache.append(zeros({2, 1, 4}), zeros({3, 1, 4})), ShapeError);
+    CHECK_THROWS_AS(cache.append(zeros({4}), zeros({4})), ShapeError);
+    CHECK_THROWS_WITH(cache.append(zeros({2, 1, 4}), zeros({2, 2, 4})),
+                      Catch::StartsWith("AttentionCache: keys (2, 1, 4) and values (2, 2, 4) are"));
     CHECK(cache.length() == 7);
     CHECK(holds_all(cache));
   }
