@@ -17,7 +17,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-constexpr double tolerance = 1e-3;  // relative
+constexpr double relative_tolerance = 1e-3;
 
 // Parameters that get the same factors, and the derivatives of the loss by the factors' logarithms.
 struct Scaled {
@@ -72,7 +72,7 @@ class Search {
       for (const FreePart& part : parts)
         typical = std::min(typical, point.typical[loss_.position(part.parameter)]);
       // The epsilon of a norm is seen a little by its scale, and by nothing else.
-      const double share = kind == FreeKind::scale ? 10 * tolerance : tolerance;
+      const double share = kind == FreeKind::scale ? 10 * relative_tolerance : relative_tolerance;
       const double most = point.noise + share * typical;
       for (int draw = 0; draw < draws; ++draw) {
         const Numbers numbers = random_numbers(kind, parts[0]);
@@ -252,7 +252,7 @@ class Search {
         if (overlap(one, other)) return;
     Numbers difference = up.slopes;
     for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= down.slopes[i];
-    if (length(difference) > 10 * tolerance * length(up.slopes)) return;
+    if (length(difference) > 10 * relative_tolerance * length(up.slopes)) return;
     const FreePart &from = up.parts[0], &to = down.parts[0];
     if (is_found(FreeKind::exchange, {from, to}) || (from.axes.empty() && is_linked(from, to)))
       return;
@@ -315,7 +315,7 @@ std::string to_string(const FreeDirection& direction) {
   if (direction.kind == FreeKind::exchange)
     text += ", undone by dividing " + said(direction.parts, true);
   if (!direction.removed_by.empty()) text += ": the change ends at " + direction.removed_by;
-  if (direction.slope > tolerance)
+  if (direction.slope > relative_tolerance)
     text += "; yet the gradient points along it, as something is detached";
   return text + fmt::format("; the slope is {:.1g}, and the loss, {:.3g}, changes by {:.1g}",
                             direction.slope, direction.loss, direction.change);

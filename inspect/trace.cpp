@@ -26,8 +26,8 @@ std::string number_of(std::size_t position) {
 
 // Names and sources of any encoding as UTF-8.
 std::string utf8(const std::string& text) {
-  using Json = nlohmann::json;
-  return Json::parse(Json(text).dump(-1, ' ', true, Json::error_handler_t::replace));
+  using nlohmann::json;
+  return json::parse(json(text).dump(-1, ' ', true, json::error_handler_t::replace));
 }
 
 Tensor numbers(const Indices& indices) {
