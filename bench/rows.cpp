@@ -88,6 +88,26 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
           }};
 }
 
+// The same, with another length in each step: each of 17 to 128 once in 112 steps.
+BenchRow transformer_varying() {
+  return {"transformer_varying", []() -> Step {
+            Random random(1);
+            const TransformerLm net(65, random, {.length = 128});
+            auto adam = std::make_shared<AdamW>(parameters(net));
+            std::vector<std::pair<Indices, Indices>> batches;
+            for (Index i = 0; i < 112; ++i) {
+              const Shape shape{16, 17 + 37 * i % 112};
+              batches.emplace_back(random_tokens(65, shape, random),
+                                   random_tokens(65, shape, random));
+            }
+            return [=, step = std::size_t{0}]() mutable {
+              const auto& [ids, targets] = batches[step++ % batches.size()];
+              const Tape tape;
+              adam->step(grad(cross_entropy(net(ids), targets), adam->parameters()));
+            };
+          }};
+}
+
 BenchRow matmul1024() {
   return {"matmul1024", []() -> Step {
             Random random(1);
@@ -169,6 +189,7 @@ std::vector<BenchRow> rows() {
                              char_rnn("bnlstm", Cell::lstm, "batch:steps=64,gain=0.1"),
                              transformer("transformer", {}, 128, 16),
                              transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
+                             transformer_varying(),
                              medium,
                              in_bfloat16("transformer_m_bf16", medium),
                              overhead(),

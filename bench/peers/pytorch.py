@@ -2,6 +2,7 @@
 """The rows of bench/ for PyTorch from 1.13 on, with the same flags and the same lines of JSON."""
 
 import atexit
+import itertools
 import math
 import os
 import pathlib
@@ -31,8 +32,9 @@ def graph_breaks():
     return "not compiled as a whole: " + "; ".join(sorted(reasons)) if reasons else ""
 
 
-def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None, bf16=False):
-    """A step: forward, backward, optimizer. bf16: products in bfloat16, as autocast chooses them."""
+def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None, bf16=False, inputs=tuple):
+    """A step: forward, backward, optimizer. bf16: products in bfloat16, as autocast chooses them. inputs: called in each
+    step, gives the arguments of loss_of."""
     try:
         optimizer = optimizer(net.parameters(), lr=1e-3, fused=True)
     except (RuntimeError, TypeError):  # before 2.4 there are no fused optimizers for processors
@@ -42,7 +44,7 @@ def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None, bf16=False):
     def step():
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            loss = loss_of()
+            loss = loss_of(*inputs())
         loss.backward()
         if clip:
             nn.utils.clip_grad_norm_(net.parameters(), clip)
@@ -226,7 +228,7 @@ class Transformer(nn.Module):
         nn.init.normal_(self.tokens.weight, std=0.02)
 
     def forward(self, ids):
-        x = self.dropout(self.tokens(ids) + self.positions)
+        x = self.dropout(self.tokens(ids) + self.positions[:ids.shape[1]])
         return self.norm(self.blocks(x)) @ self.tokens.weight.T
 
 
@@ -234,6 +236,14 @@ def transformer(layers, channels, heads, length, batch, dropout=0.0, **options):
     net = Transformer(layers, channels, heads, length, dropout)
     return training(net, torch.randint(65, (batch, length)), torch.randint(65, (batch, length)),
                     optimizer=torch.optim.AdamW, **options)
+
+
+def transformer_varying():
+    """With another length in each step: each of 17 to 128 once in 112 steps."""
+    net = Transformer(4, 128, 4, 128, 0.0)
+    batches = itertools.cycle([torch.randint(65, (2, 16, 17 + 37 * i % 112)) for i in range(112)])
+    return minimizing(net, lambda ids, targets: F.cross_entropy(net(ids).flatten(0, -2), targets.flatten()),
+                      optimizer=torch.optim.AdamW, inputs=lambda: next(batches))
 
 
 def generation(batch, start):
@@ -551,6 +561,7 @@ rows = {"mlp": lambda: mlp(128), "mlp_bf16": lambda: mlp(128, bf16=True), "mlp_n
         "bnlstm": lambda: char_rnn(BatchNormLstm(128, 512, 64)),
         "handwriting": handwriting, "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
+        "transformer_varying": transformer_varying,
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4),
         "transformer_m_bf16": lambda: transformer(6, 384, 6, 256, 4, bf16=True), "draw": draw, "overhead": overhead,
         "generate_lstm": lambda: generate_lstm(1), "generate_lstm_b32": lambda: generate_lstm(32),
