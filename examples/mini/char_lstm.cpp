@@ -13,13 +13,11 @@ struct Numbers {
   std::uint64_t state = 1;
   double next() {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<double>(state >> 11) / 4503599627370496.0 - 1;
+    return (state >> 11) / 4503599627370496.0 - 1;
   }
-  Index below(Index count) {
-    return static_cast<Index>((next() + 1) / 2 * static_cast<double>(count));
-  }
+  Index below(Index count) { return static_cast<Index>((next() + 1) / 2 * count); }
   Tensor tensor(const Shape& shape, double scale = 1) {
-    std::vector<real> values(static_cast<std::size_t>(shape.size()));
+    std::vector<real> values(shape.size());
     for (real& value : values) value = static_cast<real>(scale * next());
     return Tensor(shape, values);
   }
@@ -59,12 +57,12 @@ int main() {
   Adam adam(net.parameters(), {.learning_rate = 0.02});
   const Index steps = 16, rows = 8;
   for (int step = 0; step <= 60; ++step) {
-    std::vector<Index> inputs(static_cast<std::size_t>(steps * rows)), targets = inputs;
+    std::vector<Index> inputs(steps * rows), targets = inputs;
     for (Index row = 0; row < rows; ++row) {
       const Index begin = numbers.below(std::ssize(rhyme) - steps);
       for (Index t = 0; t < steps; ++t) {
-        inputs[static_cast<std::size_t>(t * rows + row)] = id_of(rhyme[begin + t]);
-        targets[static_cast<std::size_t>(t * rows + row)] = id_of(rhyme[begin + t + 1]);
+        inputs[t * rows + row] = id_of(rhyme[begin + t]);
+        targets[t * rows + row] = id_of(rhyme[begin + t + 1]);
       }
     }
     const Tape tape;

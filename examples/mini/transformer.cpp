@@ -13,13 +13,11 @@ struct Numbers {
   std::uint64_t state = 1;
   double next() {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<double>(state >> 11) / 4503599627370496.0 - 1;
+    return (state >> 11) / 4503599627370496.0 - 1;
   }
-  Index below(Index count) {
-    return static_cast<Index>((next() + 1) / 2 * static_cast<double>(count));
-  }
+  Index below(Index count) { return static_cast<Index>((next() + 1) / 2 * count); }
   Tensor tensor(const Shape& shape, double scale = 1) {
-    std::vector<real> values(static_cast<std::size_t>(shape.size()));
+    std::vector<real> values(shape.size());
     for (real& value : values) value = static_cast<real>(scale * next());
     return Tensor(shape, values);
   }
@@ -66,15 +64,14 @@ int main() {
     for (Index row = 0; row < rows; ++row) {
       std::vector<Index> sequence;
       for (Index t = 0; t < length; ++t) sequence.push_back(numbers.below(tokens));
-      for (Index t = 0; t < length; ++t) sequence.push_back(sequence[static_cast<std::size_t>(t)]);
+      for (Index t = 0; t < length; ++t) sequence.push_back(sequence[t]);
       inputs.insert(inputs.end(), sequence.begin(), sequence.end() - 1);
       targets.insert(targets.end(), sequence.begin() + 1, sequence.end());
     }
     const Indices labels({rows, length}, [&] {  // only the second half can be known
       std::vector<Index> second;
       for (Index row = 0; row < rows; ++row)
-        for (Index t = length - 1; t < steps; ++t)
-          second.push_back(targets[static_cast<std::size_t>(row * steps + t)]);
+        for (Index t = length - 1; t < steps; ++t) second.push_back(targets[row * steps + t]);
       return second;
     }());
     const Tape tape;

@@ -75,15 +75,15 @@ void draw_line(Ink& ink, Point a, Point b, double radius) {
          column <= pixel(std::max(a.x, b.x) + reach); ++column) {
       const Point p{static_cast<double>(column), static_cast<double>(row)};
       const double value = std::clamp(radius + .5 - distance(p, a, b), 0.0, 1.0);
-      double& there = ink[static_cast<std::size_t>(row * digit_side + column)];
+      double& there = ink[row * digit_side + column];
       there = std::max(there, value);
     }
 }
 
 // One of the ways to write a digit.
 const Glyph& any_glyph(int digit, Random& random) {
-  const auto& ways = glyphs[static_cast<std::size_t>(digit)];
-  return ways[static_cast<std::size_t>(random.below(std::ssize(ways)))];
+  const auto& ways = glyphs[digit];
+  return ways[random.below(std::ssize(ways))];
 }
 
 // Continues `places`, which end at the first point of a stroke, along its spline.

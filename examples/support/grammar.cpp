@@ -73,20 +73,20 @@ class Writer {
   }
 
  private:
-  std::size_t number() { return static_cast<std::size_t>(random_.below(2)); }
+  std::size_t number() { return random_.below(2); }
   Index add(std::string_view form, std::string_view upos, std::string_view xpos) {
     words_.push_back(
         {.form = std::string(form), .upos = std::string(upos), .xpos = std::string(xpos)});
     return std::ssize(words_);
   }
   void attach(Index word, Index head, const char* relation) {
-    DependencyWord& dependent = words_[static_cast<std::size_t>(word - 1)];
+    DependencyWord& dependent = words_[word - 1];
     dependent.head = head;
     dependent.relation = relation;
   }
   template <std::size_t count>
   Index word(const std::array<Word, count>& words, std::size_t n, const Tags& tags) {
-    const Word& chosen = words[static_cast<std::size_t>(random_.below(count))];
+    const Word& chosen = words[random_.below(count)];
     return add(chosen.forms[n], tags.universal, tags.forms[n]);
   }
   Index determiner() {
@@ -132,7 +132,7 @@ template <std::size_t count>
 std::optional<int> number_of(const std::array<Word, count>& words, std::string_view word) {
   for (const Word& each : words)
     for (const int n : {0, 1})
-      if (each.forms[static_cast<std::size_t>(n)] == word) return n;
+      if (each.forms[n] == word) return n;
   return std::nullopt;
 }
 
@@ -213,9 +213,7 @@ class Reader {
   GrammarScore found_;
 };
 
-double percent(Index part, Index whole) {
-  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
-}
+double percent(Index part, Index whole) { return whole == 0 ? 0 : 100.0 * part / whole; }
 
 }  // namespace
 

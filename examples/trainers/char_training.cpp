@@ -60,7 +60,7 @@ class CharTraining {
         model_(model),
         cluster_(cluster),
         order_(Random(flags.seed).stream(0)),
-        memories_(static_cast<std::size_t>(cluster.shards())) {
+        memories_(cluster.shards()) {
     const TextSplit split = split_text(ids);
     train_ = split.training;
     validation_ = split.validation;
@@ -80,7 +80,7 @@ class CharTraining {
   Tensor loss(Index step, const Shard& shard, Random& masks) {
     begin(step);
     const Indices inputs = named(part(batch_.inputs, shard.begin, shard.end), "inputs");
-    Memory& memory = memories_[static_cast<std::size_t>(shard.index)];
+    Memory& memory = memories_[shard.index];
     if (streams_ && step % streams_->blocks() == 0) memory.clear();
     const Tensor logits = model_.logits(inputs, streams_ ? &memory : nullptr, training(masks));
     for (Tensor& each : memory) each = detach(each);
@@ -105,7 +105,7 @@ class CharTraining {
         return std::vector{loss};
       })[0];
     }
-    return total / static_cast<double>(validation_.size() - 1);
+    return total / (validation_.size() - 1);
   }
 
   // The memory, as fields of a checkpoint.
@@ -116,7 +116,7 @@ class CharTraining {
     if (!streams_) return;
     std::vector<Memory> parts;  // by tensor, of each shard
     for (const Shard& shard : cluster_.shards_of_batch(flags_.batch_size)) {
-      const Memory& memory = memories_[static_cast<std::size_t>(shard.index)];
+      const Memory& memory = memories_[shard.index];
       parts.resize(memory.size());
       for (std::size_t i = 0; i < memory.size(); ++i) parts[i].push_back(memory[i]);
     }
@@ -141,7 +141,7 @@ class CharTraining {
     step_ = step;
     if (memory_.empty()) return;  // otherwise it is that of a checkpoint
     for (const Shard& shard : cluster_.shards_of_batch(flags_.batch_size)) {
-      Memory& memory = memories_[static_cast<std::size_t>(shard.index)];
+      Memory& memory = memories_[shard.index];
       memory.clear();
       for (const Buffer& all : memory_) memory.push_back(part(all.value(), shard.begin, shard.end));
     }
@@ -172,8 +172,7 @@ Index choose(const Tensor& logits, const CharFlags& flags, Random& random) {
   // The first of equal ones comes first, as in argmax.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (flags.top_k > 0 && flags.top_k < logits.size())
-    candidates.resize(static_cast<std::size_t>(flags.top_k));
+  if (flags.top_k > 0 && flags.top_k < logits.size()) candidates.resize(flags.top_k);
   double total = 0;
   const double greatest = candidates.front().first;
   for (auto& [weight, id] : candidates)
@@ -212,8 +211,7 @@ std::string sample(const CharFlags& flags, const CharModel& model, const Charact
     if (model.context > 0 && held(memory) + next.size() > model.context) {
       memory.clear();  // read the last half again
       const Index half = std::min<Index>(std::ssize(text), std::max<Index>(1, model.context / 2));
-      next = characters.encode(
-          std::string_view(text).substr(text.size() - static_cast<std::size_t>(half)));
+      next = characters.encode(std::string_view(text).substr(text.size() - half));
     }
     const Tensor logits = model.logits(next.reshape({1, next.size()}), &memory, {});
     const Tensor last = select(select(logits, 0), next.size() - 1);
@@ -265,8 +263,7 @@ int run_char_model(const CharFlags& flags, const std::string& name, Trainer& tra
   const CharModel model = make_model(characters.count(), random);
   CharTraining training(flags, model, characters.encode(text.all), trainer.cluster());
   const auto test = [&] {
-    const double tokens = trainer.run().steps_per_second() * static_cast<double>(flags.batch_size) *
-                          static_cast<double>(flags.seq_len);
+    const double tokens = trainer.run().steps_per_second() * flags.batch_size * flags.seq_len;
     const double loss = training.validate();
     write_result(fmt::format("validation loss {:.4f} nats per character, {:.4f} bits\n", loss,
                              loss / std::log(2.0)));

@@ -116,8 +116,7 @@ CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabular
   };
   const auto carried = [shape = Shape{flags.batch_size, 0, flags.channels}, &flags](Index blocks) {
     const Index length = std::min(flags.memory, blocks * flags.seq_len);
-    return Memory(length > 0 ? static_cast<std::size_t>(flags.layers) : 0,
-                  zeros(shape.with(1, length)));
+    return Memory(length > 0 ? flags.layers : 0, zeros(shape.with(1, length)));
   };
   return {fields(net), logits, carried};
 }

@@ -63,16 +63,16 @@ Score evaluate(Cluster& cluster, const Layer& net, const ImageSet& set) {
   const auto sums = cluster.sums(set.count(), 2, [&](const Shard& shard) {
     double loss = 0, right = 0;
     for (Index begin = shard.begin; begin < shard.end; begin += most) {
-      std::vector<Index> chosen(static_cast<std::size_t>(std::min(most, shard.end - begin)));
+      std::vector<Index> chosen(std::min(most, shard.end - begin));
       std::iota(chosen.begin(), chosen.end(), begin);
       const auto [images, labels] = set.batch(chosen);
       const Tensor logits = net(images);
       loss += static_cast<double>(labels.size()) * cross_entropy(logits, labels).item();
-      right += static_cast<double>(count_equal(argmax(logits), labels));
+      right += count_equal(argmax(logits), labels);
     }
     return std::vector{loss, right};
   });
-  const auto count = static_cast<double>(set.count());
+  const double count = set.count();
   return {sums[0] / count, sums[1] / count};
 }
 

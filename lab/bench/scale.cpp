@@ -52,7 +52,7 @@ std::string number(double value) {
 // The exponent p of the curve c x^p that lies closest, on logarithmic axes.
 double slope(const Series& series) {
   double x_mean = 0, y_mean = 0, product = 0, square = 0;
-  const auto count = static_cast<double>(series.points.size());
+  const double count = series.points.size();
   for (const auto& [x, y] : series.points)
     x_mean += std::log(x) / count, y_mean += std::log(y) / count;
   for (const auto& [x, y] : series.points) {
@@ -101,7 +101,7 @@ class ScaleMeasurements {
     for (const Index batch : doublings(1, flags_.batch)) {
       const Mlp net = make_mlp();
       const Tensor images = Random(2).uniform({batch, 784});
-      const Indices labels({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 3));
+      const Indices labels({batch}, std::vector<Index>(batch, 3));
       add(step, batch, run_on_images(net, batch).step, batch);
       const auto sweep = [=, weights = parameters(net)] {
         const Tape tape;
@@ -287,7 +287,7 @@ class ScaleMeasurements {
   }
 
   void add(Series& series, Index x, const Step& step, Index tokens) const {
-    series.points.emplace_back(x, microseconds(step, flags_.seconds) / static_cast<double>(tokens));
+    series.points.emplace_back(x, microseconds(step, flags_.seconds) / tokens);
   }
 
   void keep(const std::string& name, const Diagram& diagram) {

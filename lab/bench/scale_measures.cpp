@@ -27,7 +27,7 @@ double megabytes_beside(const Tape& tape, const std::vector<Parameter>& weights)
     [[maybe_unused]] const Tensor held = tape.value(i);
     for (const Rule* rule = tape.node(i).rules; rule != nullptr; rule = rule->next) rule->census();
   }
-  return static_cast<double>(census.bytes() - counted) / 1e6;
+  return (census.bytes() - counted) / 1e6;
 }
 
 template <class Net>
@@ -177,7 +177,7 @@ Swept sweep_chunks(const CharRnn& net, const Indices& ids, Index chunk, bool rec
 }
 
 Index chunk_of(Index length) {
-  return Index{1} << static_cast<int>(std::ceil(std::log2(static_cast<double>(length)) / 2));
+  return Index{1} << static_cast<int>(std::ceil(std::log2(length) / 2));
 }
 
 double StackSize::kept(bool recomputed, bool readable) const {

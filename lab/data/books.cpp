@@ -28,9 +28,7 @@ Book draw_book(Random& random) {
   constexpr std::array sentences{"{0} saw the {1} .", "{0} looked at the {2} {1} again .",
                                  "the {1} was {2} , said {0} .", "where is my {1} ? asked {0} .",
                                  "then {0} took the {1} home ."};
-  const auto drawn = [&](const auto& list) {
-    return list[static_cast<std::size_t>(random.below(std::ssize(list)))];
-  };
+  const auto drawn = [&](const auto& list) { return list[random.below(std::ssize(list))]; };
   const char *person = drawn(names), *thing = drawn(objects), *color = drawn(colors);
   Book book;
   for (int i = 0; i < 8; ++i)

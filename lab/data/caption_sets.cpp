@@ -50,8 +50,7 @@ constexpr Index attributes = 40, attributes_of_image = 6, attributes_of_caption 
 // The name of an attribute in the language of descriptions, and in that of captions.
 std::string syllable(Index attribute) {
   constexpr std::string_view consonants = "bdgklmnr", vowels = "aeiou";
-  return {consonants[static_cast<std::size_t>(attribute / 5)],
-          vowels[static_cast<std::size_t>(attribute % 5)]};
+  return {consonants[attribute / 5], vowels[attribute % 5]};
 }
 std::string described(Index attribute) { return syllable(attribute) + syllable(attribute); }
 std::string captioned(Index attribute) { return syllable(attribute) + "st"; }
@@ -69,8 +68,7 @@ DescribedImage draw_image(Random& random) {
     constexpr std::array forms{"there is a {} with a {} and a {} .", "a {} and a {} near the {} .",
                                "the {} of a {} has a {} ."};
     image.captions.push_back(
-        fmt::format(fmt::runtime(forms[static_cast<std::size_t>(random.below(forms.size()))]),
-                    names[0], names[1], names[2]));
+        fmt::format(fmt::runtime(forms[random.below(forms.size())]), names[0], names[1], names[2]));
   }
   return image;
 }

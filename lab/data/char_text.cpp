@@ -12,8 +12,7 @@ CharText::CharText(const std::string& text) : characters(text) {
 
 std::string CharText::digest() const {
   Digest digest;
-  for (const Indices& ids : {training, rest})
-    digest.add(ids.data(), static_cast<std::size_t>(ids.size()) * sizeof(Index));
+  for (const Indices& ids : {training, rest}) digest.add(ids.data(), ids.size() * sizeof(Index));
   return digest.to_string();
 }
 

@@ -73,7 +73,7 @@ void Drawing::box(Spot corner, double width, double height, const std::string& c
 void Drawing::image(Spot corner, Index columns, std::span<const real> ink, double side) {
   constexpr long shades = 8;
   const auto shade = [&](Index i) {
-    const real of = ink[static_cast<std::size_t>(i)];
+    const real of = ink[i];
     return std::isnan(of) ? 0 : std::lround(shades * std::clamp<real>(of, 0, 1));
   };
   // The pixels of each shade, neighbours in a row together: lines as wide as a pixel.
@@ -81,8 +81,7 @@ void Drawing::image(Spot corner, Index columns, std::span<const real> ink, doubl
   const auto count = std::ssize(ink);
   for (Index i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && end % columns != 0 && shade(end) == shade(i);) ++end;
-    pixels[static_cast<std::size_t>(shade(i))] +=
-        fmt::format("M{} {}h{}", i % columns, i / columns, end - i);
+    pixels[shade(i)] += fmt::format("M{} {}h{}", i % columns, i / columns, end - i);
   }
   body_ += fmt::format("<g class=\"pixels\" transform=\"translate({:g} {:g}) scale({:g})\">\n",
                        corner.x, corner.y + side / 2, side);

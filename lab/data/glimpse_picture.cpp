@@ -11,7 +11,7 @@ namespace {
 
 constexpr double side = 3, gap = 8, title_height = 30;  // side: of a pixel of the images
 
-double extent(Index pixels) { return side * static_cast<double>(pixels); }
+double extent(Index pixels) { return side * pixels; }
 
 void draw_frame(Drawing& drawing, Spot first, Spot last, const char* classes) {
   drawing.line({first, {last.x, first.y}, last, {first.x, last.y}, first}, classes);
@@ -28,7 +28,7 @@ void draw_image(Drawing& drawing, Spot corner, const Tensor& ink) {
 void draw_window(Drawing& drawing, Spot corner, const GlimpseWindow& windows, Index image,
                  Index filters, const Shape& batch, const char* color) {
   const auto number = [&](const Tensor& of) { return static_cast<double>(of.data()[image]); };
-  const double reach = number(windows.stride) * static_cast<double>(filters - 1) / 2;
+  const double reach = number(windows.stride) * (filters - 1) / 2;
   // The center of the first pixel is 1.
   const auto place = [&](double x, double y) {
     const auto within = [](double at, Index pixels) {
@@ -63,9 +63,9 @@ std::string glimpse_picture(const std::vector<DrawnImages>& groups, const DrawOp
   double width = 0, height = 0;
   for (const DrawnImages& group : groups) {
     const Shape batch = group.glimpses.front().canvas.shape();
-    const auto images = static_cast<double>(group.glimpses.size() + group.originals.defined());
+    const double images = group.glimpses.size() + group.originals.defined();
     width = std::max(width, gap + images * (extent(batch[2]) + gap));
-    height += title_height + static_cast<double>(batch[0]) * (extent(batch[1]) + gap);
+    height += title_height + batch[0] * (extent(batch[1]) + gap);
   }
   Drawing drawing(width, height);
   double y = 0;

@@ -55,10 +55,10 @@ Traces traces_of(const PenLine& line) {
 // Where the window is, move by move: the mean place of its weights, over the height of the text.
 void draw_window(Drawing& drawing, const PenLine& line, double top) {
   const Index steps = line.weights.shape()[0], places = line.weights.shape()[1];
-  const double bottom = top + character_height * static_cast<double>(places);
+  const double bottom = top + character_height * places;
   const auto height_of = [&](double place) { return bottom - character_height * (place + 0.5); };
   for (std::size_t i = 0; i < line.text.size(); ++i)
-    drawing.words({page_margin, height_of(static_cast<double>(i)) + 4}, line.text.substr(i, 1),
+    drawing.words({page_margin, height_of(i) + 4}, line.text.substr(i, 1),
                   i % 2 == 0 ? "small blue" : "small orange");
   std::vector<Spot> path;
   for (Index t = 0; t < steps; ++t) {
@@ -66,11 +66,10 @@ void draw_window(Drawing& drawing, const PenLine& line, double top) {
     for (Index u = 0; u < places; ++u) {
       const double weight = line.weights.data()[t * places + u];
       sum += weight;
-      mean += weight * static_cast<double>(u);
+      mean += weight * u;
     }
-    const double x = page_margin + 20 +
-                     (page_width - 2 * page_margin - 20) * static_cast<double>(t) /
-                         static_cast<double>(std::max<Index>(1, steps - 1));
+    const double x =
+        page_margin + 20 + (page_width - 2 * page_margin - 20) * t / std::max<Index>(1, steps - 1);
     if (sum > 0) path.push_back({x, height_of(mean / sum)});
   }
   drawing.line(path, "faint");
@@ -80,7 +79,7 @@ void draw_window(Drawing& drawing, const PenLine& line, double top) {
 
 double height_of_window(const PenLine& line) {
   if (!line.weights.defined()) return 0;
-  return page_margin + character_height * static_cast<double>(line.weights.shape()[1]);
+  return page_margin + character_height * line.weights.shape()[1];
 }
 
 }  // namespace

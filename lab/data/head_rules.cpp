@@ -36,7 +36,7 @@ HeadRule commonest_distance(const std::vector<DependencyTree>& train) {
                        return each.second;
                      })->first;
   return [commonest](const DependencyTree& tree, Index word) {
-    const auto found = commonest.find(tree[static_cast<std::size_t>(word - 1)].xpos);
+    const auto found = commonest.find(tree[word - 1].xpos);
     if (found == commonest.end()) return next_word()(tree, word);
     return found->second ? word + *found->second : 0;
   };

@@ -43,28 +43,25 @@ Index number_of(std::string_view text, Index count, const std::string& place) {
 void add_root(Hierarchy& hierarchy, const std::string& name) {
   const auto root = std::ssize(hierarchy.names);
   std::vector<bool> has_hypernym(hierarchy.names.size(), false);
-  for (const Hypernym& pair : hierarchy.direct)
-    has_hypernym[static_cast<std::size_t>(pair.specific)] = true;
+  for (const Hypernym& pair : hierarchy.direct) has_hypernym[pair.specific] = true;
   for (Index i = 0; i < root; ++i)
-    if (!has_hypernym[static_cast<std::size_t>(i)]) hierarchy.direct.push_back({root, i});
+    if (!has_hypernym[i]) hierarchy.direct.push_back({root, i});
   hierarchy.names.push_back(name);
 }
 
 // What pairs say directly about each concept.
 class Graph {
  public:
-  Graph(Index count, const Hypernyms& pairs)
-      : generals_(static_cast<std::size_t>(count)), seen_(static_cast<std::size_t>(count), 0) {
-    for (const Hypernym& pair : pairs)
-      generals_[static_cast<std::size_t>(pair.specific)].push_back(pair.general);
+  Graph(Index count, const Hypernyms& pairs) : generals_(count), seen_(count, 0) {
+    for (const Hypernym& pair : pairs) generals_[pair.specific].push_back(pair.general);
   }
   // All that a concept is a kind of, in the order in which it finds them.
   std::vector<Index> above(Index from) {
     ++searches_;
     std::vector<Index> found{from};
     for (std::size_t i = 0; i < found.size(); ++i)
-      for (const Index general : generals_[static_cast<std::size_t>(found[i])]) {
-        Index& seen = seen_[static_cast<std::size_t>(general)];
+      for (const Index general : generals_[found[i]]) {
+        Index& seen = seen_[general];
         if (seen == searches_) continue;
         seen = searches_;
         found.push_back(general);
@@ -166,18 +163,16 @@ HypernymSets::HypernymSets(const Hierarchy& hierarchy, std::uint64_t seed) {
   expect<DataError>(part > 0, "{}: {} pairs are too few", hierarchy.source, all.size());
   Random random = Random(seed).stream(10);
   Hypernyms shuffled;
-  for (const Index i : random.permutation(std::ssize(all)).values())
-    shuffled.push_back(all[static_cast<std::size_t>(i)]);
+  for (const Index i : random.permutation(std::ssize(all)).values()) shuffled.push_back(all[i]);
   const auto cut = [&](std::size_t begin, std::size_t end) {
-    return Hypernyms(shuffled.begin() + static_cast<std::ptrdiff_t>(begin),
-                     shuffled.begin() + static_cast<std::ptrdiff_t>(end));
+    return Hypernyms(shuffled.begin() + begin, shuffled.begin() + end);
   };
   validation = examples_of(cut(0, part), count, random.stream(1));
   test = examples_of(cut(part, 2 * part), count, random.stream(2));
   train = cut(2 * part, all.size());
   const auto holds = [&](const Hypernym& pair) { return std::ranges::binary_search(all, pair); };
-  false_negatives = static_cast<double>(std::ranges::count_if(test.negative, holds)) /
-                    static_cast<double>(test.negative.size());
+  false_negatives =
+      static_cast<double>(std::ranges::count_if(test.negative, holds)) / test.negative.size();
 }
 
 Hypernyms corrupted(const Hypernyms& pairs, Index count, Random& random) {
@@ -206,10 +201,9 @@ double closure_accuracy(const HypernymSets& sets, Index count) {
     return std::ranges::find(above, pair.general) != above.end();
   };
   const auto right = std::ranges::count_if(sets.test.positive, follows) +
-                     static_cast<std::ptrdiff_t>(sets.test.negative.size()) -
+                     std::ssize(sets.test.negative) -
                      std::ranges::count_if(sets.test.negative, follows);
-  return static_cast<double>(right) /
-         static_cast<double>(sets.test.positive.size() + sets.test.negative.size());
+  return static_cast<double>(right) / (sets.test.positive.size() + sets.test.negative.size());
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -9,23 +9,20 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 NaiveBayes::NaiveBayes(const std::vector<Sentence>& sentences, Index classes) {
   expect<ArgumentError>(classes >= 1, "naive_bayes: needs classes: {}", classes);
-  const auto count = static_cast<std::size_t>(classes);
-  std::vector<double> examples(count);
-  words_.resize(count);
+  std::vector<double> examples(classes);
+  words_.resize(classes);
   for (const auto& [label, words] : sentences) {
     expect<ArgumentError>(0 <= label && label < classes, "naive_bayes: label {} of {} classes",
                           label, classes);
-    const auto at = static_cast<std::size_t>(label);
-    ++examples[at];
-    words_[at] += static_cast<double>(words.size());
-    for (const std::string& word : words) ++counts_.try_emplace(word, count).first->second[at];
+    ++examples[label];
+    words_[label] += words.size();
+    for (const std::string& word : words) ++counts_.try_emplace(word, classes).first->second[label];
   }
-  for (const double each : examples)
-    priors_.push_back(std::log(each / static_cast<double>(sentences.size())));
+  for (const double each : examples) priors_.push_back(std::log(each / sentences.size()));
 }
 
 std::vector<double> NaiveBayes::scores(const Sentence& sentence) const {
-  const auto distinct = static_cast<double>(counts_.size());
+  const double distinct = counts_.size();
   std::vector<double> scores = priors_;
   for (const std::string& word : sentence.words)
     if (const auto seen = counts_.find(word); seen != counts_.end())

@@ -20,25 +20,22 @@ void expect_texts(const Indices& training, const Indices& text, Index vocabulary
 
 double unigram_bits(const Indices& training, const Indices& text, Index vocabulary) {
   expect_texts(training, text, vocabulary);
-  std::vector<double> counts(static_cast<std::size_t>(vocabulary), 1);
-  for (const Index id : training.values()) ++counts[static_cast<std::size_t>(id)];
-  const auto all = static_cast<double>(training.size() + vocabulary);
+  std::vector<double> counts(vocabulary, 1);
+  for (const Index id : training.values()) ++counts[id];
+  const double all = training.size() + vocabulary;
   double bits = 0;
-  for (const Index id : text.values().subspan(1))
-    bits -= std::log2(counts[static_cast<std::size_t>(id)] / all);
-  return bits / static_cast<double>(text.size() - 1);
+  for (const Index id : text.values().subspan(1)) bits -= std::log2(counts[id] / all);
+  return bits / (text.size() - 1);
 }
 
 double bigram_bits(const Indices& training, const Indices& text, Index vocabulary) {
   expect_texts(training, text, vocabulary);
-  std::vector<double> pairs(static_cast<std::size_t>(vocabulary * vocabulary), 1);
-  std::vector<double> firsts(static_cast<std::size_t>(vocabulary), static_cast<double>(vocabulary));
+  std::vector<double> pairs(vocabulary * vocabulary, 1);
+  std::vector<double> firsts(vocabulary, static_cast<double>(vocabulary));
   const auto pair = [&](const Indices& ids, Index second) {
-    return static_cast<std::size_t>(ids.data()[second - 1] * vocabulary + ids.data()[second]);
+    return ids.data()[second - 1] * vocabulary + ids.data()[second];
   };
-  const auto first = [](const Indices& ids, Index second) {
-    return static_cast<std::size_t>(ids.data()[second - 1]);
-  };
+  const auto first = [](const Indices& ids, Index second) { return ids.data()[second - 1]; };
   for (Index i = 1; i < training.size(); ++i) {
     ++pairs[pair(training, i)];
     ++firsts[first(training, i)];
@@ -46,7 +43,7 @@ double bigram_bits(const Indices& training, const Indices& text, Index vocabular
   double bits = 0;
   for (Index i = 1; i < text.size(); ++i)
     bits -= std::log2(pairs[pair(text, i)] / firsts[first(text, i)]);
-  return bits / static_cast<double>(text.size() - 1);
+  return bits / (text.size() - 1);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -29,9 +29,7 @@ Tensor with_one(const Tensor& x) { return concat({x, ones({x.shape()[0], 1})}, -
 class Objective {
  public:
   Objective(const Tensor& x, const Indices& labels, double c)
-      : x_(with_one(x)),
-        targets_(Tensor::uninitialized({x.shape()[0]})),
-        count_(static_cast<double>(x.shape()[0])) {
+      : x_(with_one(x)), targets_(Tensor::uninitialized({x.shape()[0]})), count_(x.shape()[0]) {
     std::ranges::copy(labels.values(), targets_.mutable_data());
     const Index features = x.shape()[1];
     ridge_ = concat({full({features}, 1 / (c * count_)), zeros({1})});
@@ -111,7 +109,7 @@ double best_strength(const Tensor& x, const Indices& labels) {
     const auto right = count_right(x, labels, fold);
     std::ranges::transform(total, right, total.begin(), std::plus());
   }
-  return strengths[static_cast<std::size_t>(std::ranges::max_element(total) - total.begin())];
+  return strengths[std::ranges::max_element(total) - total.begin()];
 }
 
 }  // namespace
@@ -171,14 +169,14 @@ std::vector<Fold> make_folds(Index count, Index parts, Random random) {
 std::vector<Fold> make_folds_of_groups(const Indices& groups, Index parts, Random random) {
   std::vector<std::vector<Index>> members;
   for (Index i = 0; i < groups.size(); ++i) {
-    const auto group = static_cast<std::size_t>(groups.data()[i]);
+    const std::size_t group = groups.data()[i];
     if (group >= members.size()) members.resize(group + 1);
     members[group].push_back(i);
   }
   const auto all_of = [&](const Indices& chosen) {
     std::vector<Index> examples;
     for (const Index group : chosen.values())
-      std::ranges::copy(members[static_cast<std::size_t>(group)], std::back_inserter(examples));
+      std::ranges::copy(members[group], std::back_inserter(examples));
     return Indices({std::ssize(examples)}, examples);
   };
   std::vector<Fold> folds;

@@ -59,8 +59,7 @@ ClassifiedSentences sentences_with(const std::string& name, const std::string& w
   ClassifiedSentences set{name, {}};
   for (const Triplet& triplet : stories) {
     const Index label = std::ranges::count(triplet.current, word) > 0 ? 1 : 0;
-    if (left[static_cast<std::size_t>(label)]-- > 0)
-      set.sentences.push_back({label, triplet.current});
+    if (left[label]-- > 0) set.sentences.push_back({label, triplet.current});
   }
   return set;
 }

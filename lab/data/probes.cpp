@@ -92,16 +92,16 @@ std::vector<double> overlaps(const std::vector<SentencePair>& pairs) {
   std::vector<double> result;
   for (const auto& [first, second, score] : pairs) {
     const std::set<std::string> a(first.begin(), first.end()), b(second.begin(), second.end());
-    const auto common = static_cast<double>(
-        std::ranges::count_if(a, [&](const std::string& word) { return b.contains(word); }));
-    const double all = static_cast<double>(a.size() + b.size()) - common;
+    const double common =
+        std::ranges::count_if(a, [&](const std::string& word) { return b.contains(word); });
+    const double all = a.size() + b.size() - common;
     result.push_back(all == 0 ? 0 : common / all);
   }
   return result;
 }
 
 double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
 }
 
 // The linear function of x that is nearest to y, at `at`.
@@ -129,7 +129,7 @@ Relatedness::Relatedness(const Tensor& guessed, const std::vector<SentencePair>&
 }
 
 double Classification::accuracy() const {
-  return static_cast<double>(std::ranges::count(right, true)) / static_cast<double>(right.size());
+  return static_cast<double>(std::ranges::count(right, true)) / right.size();
 }
 
 std::vector<double> soft_label(double score) {
@@ -223,13 +223,11 @@ ProbeResults naive_bayes_baseline(const ProbeSets& sets, const Vocabulary* vocab
         });
     const auto guess = [&](const Indices& train, const Indices& test) {
       std::vector<Sentence> known;
-      for (const Index i : train.values())
-        known.push_back(set.sentences[static_cast<std::size_t>(i)]);
+      for (const Index i : train.values()) known.push_back(set.sentences[i]);
       const NaiveBayes bayes(known, 2);
       Indices guesses = Indices::uninitialized(test.shape());
       for (Index i = 0; i < test.size(); ++i)
-        guesses.mutable_data()[i] =
-            bayes.classify(set.sentences[static_cast<std::size_t>(test.data()[i])]);
+        guesses.mutable_data()[i] = bayes.classify(set.sentences[test.data()[i]]);
       return guesses;
     };
     results.classified.push_back(judged(set, cross_validated(ten_folds(set), guess)));

@@ -63,8 +63,7 @@ struct Files {
 
 // Removes the sentences from `first` on, and returns them.
 Sentences split_off(Sentences& all, std::size_t first) {
-  Sentences rest(std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(first)),
-                 std::make_move_iterator(all.end()));
+  Sentences rest(std::make_move_iterator(all.begin() + first), std::make_move_iterator(all.end()));
   all.resize(first);
   return rest;
 }
@@ -73,7 +72,7 @@ void shuffle(Sentences& sentences, Random random) {
   Sentences shuffled;
   shuffled.reserve(sentences.size());
   for (const Index i : random.permutation(std::ssize(sentences)).values())
-    shuffled.push_back(std::move(sentences[static_cast<std::size_t>(i)]));
+    shuffled.push_back(std::move(sentences[i]));
   sentences = std::move(shuffled);
 }
 
@@ -99,7 +98,7 @@ void add_sentences(Digest& digest, const Sentences& sentences) {
 // Changes the number of a random verb. Returns false if it finds none.
 bool spoil(Sentence& sentence, Random& random) {
   for (int attempt = 0; attempt < 50; ++attempt) {
-    const auto at = static_cast<std::size_t>(random.below(std::ssize(sentence.words)));
+    const Index at = random.below(std::ssize(sentence.words));
     if (const std::string other = other_form_of_verb(sentence.words[at]); !other.empty()) {
       sentence.words[at] = other;
       return true;
@@ -136,7 +135,7 @@ SentenceSets read_rt(const std::string& directory, Index most_words, std::uint64
   SentenceSets sets{directory, {}, {}, {}, 0};
   sets.train = Files{directory, most_words}.read_rt();
   shuffle(sets.train, Random(seed));
-  const auto share = [n = static_cast<double>(sets.train.size())](double part) {
+  const auto share = [n = sets.train.size()](double part) {
     return static_cast<std::size_t>(n * part / 10661);
   };
   sets.test = split_off(sets.train, share(8608 + 964));

@@ -26,12 +26,12 @@ class ShuffledEpochs {
   const Batch& at(Index step) {
     if (const Index number = step / per_epoch(); number != number_)
       batches_ = epoch(number_ = number);
-    return batches_[static_cast<std::size_t>(step % per_epoch())];
+    return batches_[step % per_epoch()];
   }
 
  private:
   std::vector<Batch> epoch(Index number) const {
-    Random order = Random(seed_).stream(0).stream(static_cast<std::uint64_t>(number));
+    Random order = Random(seed_).stream(0).stream(number);
     return make_(order);
   }
 

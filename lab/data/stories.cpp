@@ -51,7 +51,7 @@ Words passage_of(const std::vector<Words>& sentences, const PassageLimits& limit
   Index words = 0;
   std::size_t first = sentences.size();
   const auto fits = [&](const Words& sentence) {
-    const auto count = static_cast<Index>(sentences.size() - first);
+    const Index count = sentences.size() - first;
     return (limits.sentences == 0 || count < limits.sentences) &&
            words + std::ssize(sentence) <= limits.words;
   };
@@ -76,7 +76,7 @@ struct Gift {
   std::string giver, thing, receiver;
 };
 
-const std::string& name(Index entity) { return entity_names()[static_cast<std::size_t>(entity)]; }
+const std::string& name(Index entity) { return entity_names()[entity]; }
 
 // A question about a gift, and its answer.
 std::pair<std::string, std::string> asked(const Gift& gift, Random& random) {
@@ -109,10 +109,9 @@ Story draw_story(Random& random) {
     sentences.push_back(fmt::format("{} gave the {} to {} .", giver, object, receiver));
   for (int i = 0; i < 2; ++i)
     sentences.push_back(fmt::format("{} went to the {} .", person(random.below(4)), place()));
-  const auto [question, answer] = asked(gifts[static_cast<std::size_t>(random.below(2))], random);
+  const auto [question, answer] = asked(gifts[random.below(2)], random);
   std::string text;
-  for (const Index i : random.permutation(4).values())
-    text += sentences[static_cast<std::size_t>(i)] + " ";
+  for (const Index i : random.permutation(4).values()) text += sentences[i] + " ";
   return {words_of(text), words_of(question), answer};
 }
 
@@ -194,7 +193,7 @@ std::vector<Story> read_stories(const std::filesystem::path& path, const Passage
                       path.string(), lines.number());
     Words all = story.passage;
     all.insert(all.end(), story.question.begin(), story.question.end());
-    const auto entities = static_cast<Index>(entities_of(all).size());
+    const auto entities = std::ssize(entities_of(all));
     expect<DataError>(
         entities <= limits.entities,
         "{}: line {}: {} persons, things and places are asked about; at most {} can be told apart",
@@ -218,7 +217,7 @@ StorySets read_story_sets(const std::string& directory, Index task, const Passag
   while (border < all.size() && !begins[border]) ++border;
   StorySets sets{directory, {}, {}, {}};
   const auto usable = [&](const Story& story) { return can_be_answered(story, limits); };
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(border);
+  const auto middle = all.begin() + border;
   std::copy_if(all.begin(), middle, std::back_inserter(sets.train), usable);
   std::copy_if(middle, all.end(), std::back_inserter(sets.validation), usable);
   std::ranges::copy_if(read_stories(find("test"), limits), std::back_inserter(sets.test), usable);
@@ -247,12 +246,11 @@ StoryBaselines::StoryBaselines(const std::vector<Story>& stories)
       if (counts[found] >= counts[commonest]) commonest = found;
     }
     const Index answer = entity(story.answer);
-    uniform += 1 / static_cast<double>(entities_of(story.passage).size());
+    uniform += 1.0 / entities_of(story.passage).size();
     last += latest == answer;
     most_frequent += commonest == answer;
   }
-  for (double* each : {&uniform, &last, &most_frequent})
-    *each /= static_cast<double>(stories.size());
+  for (double* each : {&uniform, &last, &most_frequent}) *each /= stories.size();
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

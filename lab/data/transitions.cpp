@@ -23,9 +23,7 @@ Transition TransitionClasses::at(Index number) const {
 }
 
 Configuration::Configuration(Index words)
-    : arcs_(static_cast<std::size_t>(words), {none, none}),
-      left_(arcs_.size() + 1, {none, none}),
-      right_(left_) {}
+    : arcs_(words, {none, none}), left_(arcs_.size() + 1, {none, none}), right_(left_) {}
 
 bool Configuration::is_legal(const Transition& transition) const {
   if (transition.action == Action::shift) return next_ < words();
@@ -55,8 +53,8 @@ void Configuration::apply(const Transition& transition) {
 }
 
 void Configuration::attach(Index child, Index head, Index label) {
-  arcs_[static_cast<std::size_t>(child - 1)] = {head, label};
-  Children& side = (child < head ? left_ : right_)[static_cast<std::size_t>(head)];
+  arcs_[child - 1] = {head, label};
+  Children& side = (child < head ? left_ : right_)[head];
   side = {child, side[0]};
 }
 
@@ -69,7 +67,7 @@ Index Configuration::unread(Index position) const {
 }
 
 Index Configuration::outermost(const std::vector<Children>& children, Index token) {
-  return token == none ? none : children[static_cast<std::size_t>(token)][0];
+  return token == none ? none : children[token][0];
 }
 
 std::array<Index, feature_tokens> Configuration::tokens() const {
@@ -78,9 +76,8 @@ std::array<Index, feature_tokens> Configuration::tokens() const {
   auto next = result.begin() + first_labelled_token;
   for (const Index token : {stack(0), stack(1)}) {
     const Children nobody{none, none};
-    const auto at = static_cast<std::size_t>(token);
-    const Children left = token == none ? nobody : left_[at];
-    const Children right = token == none ? nobody : right_[at];
+    const Children left = token == none ? nobody : left_[token];
+    const Children right = token == none ? nobody : right_[token];
     for (const Index each : {left[0], right[0], left[1], right[1], outermost(left_, left[0]),
                              outermost(right_, right[0])})
       *next++ = each;
@@ -89,10 +86,10 @@ std::array<Index, feature_tokens> Configuration::tokens() const {
 }
 
 std::vector<Transition> oracle(const std::vector<Arc>& tree) {
-  const auto arc_of = [&](Index word) { return tree[static_cast<std::size_t>(word - 1)]; };
+  const auto arc_of = [&](Index word) { return tree[word - 1]; };
   std::vector<Index> waiting(tree.size() + 1, 0);  // dependents without their arc, by token
-  for (const Arc& arc : tree) ++waiting[static_cast<std::size_t>(arc.head)];
-  const auto is_ready = [&](Index word) { return waiting[static_cast<std::size_t>(word)] == 0; };
+  for (const Arc& arc : tree) ++waiting[arc.head];
+  const auto is_ready = [&](Index word) { return waiting[word] == 0; };
   Configuration configuration(std::ssize(tree));
   std::vector<Transition> transitions;
   while (!configuration.is_final()) {
@@ -102,8 +99,7 @@ std::vector<Transition> oracle(const std::vector<Arc>& tree) {
       next = {Action::left, arc_of(below).label};
     else if (below >= 0 && arc_of(top).head == below && is_ready(top))
       next = {Action::right, arc_of(top).label};
-    if (next.action != Action::shift)
-      --waiting[static_cast<std::size_t>(next.action == Action::left ? top : below)];
+    if (next.action != Action::shift) --waiting[next.action == Action::left ? top : below];
     expect<ArgumentError>(configuration.is_legal(next),
                           "oracle: arcs of the tree cross: words {} and {} do not come together",
                           below, top);

@@ -29,7 +29,7 @@ std::vector<DrawnArc> drawn_arcs(const DependencyTree& tree) {
   std::vector<DrawnArc> arcs;
   const auto words = std::ssize(tree);
   for (Index word = 0; word < words; ++word) {
-    const Index head = tree[static_cast<std::size_t>(word)].head;
+    const Index head = tree[word].head;
     expect<ArgumentError>(0 <= head && head <= words && head != word + 1,
                           "draw: word {} has head {}; it needs another word, from 1 to {}, or 0",
                           word + 1, head, words);
@@ -39,8 +39,8 @@ std::vector<DrawnArc> drawn_arcs(const DependencyTree& tree) {
   std::ranges::stable_sort(arcs, {}, [](const DrawnArc& arc) { return arc.last() - arc.first(); });
   std::vector<std::size_t> taken(tree.size(), 0);  // levels between a word and the next
   for (DrawnArc& arc : arcs) {
-    const auto begin = taken.begin() + static_cast<std::ptrdiff_t>(arc.first());
-    const auto end = taken.begin() + static_cast<std::ptrdiff_t>(arc.last());
+    const auto begin = taken.begin() + arc.first();
+    const auto end = taken.begin() + arc.last();
     arc.level = 1 + *std::max_element(begin, end);
     std::fill(begin, end, arc.level);
   }
@@ -53,8 +53,8 @@ std::size_t highest(const std::vector<DrawnArc>& arcs) {
 
 // Characters of a text in UTF-8.
 std::size_t length(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
 // ---- As text ----
@@ -114,19 +114,18 @@ struct Layout {
   double width, height;
 
   explicit Layout(const DependencyTree& drawn);
-  double arcs_end() const { return arc_top + level_height * static_cast<double>(highest(arcs)); }
+  double arcs_end() const { return arc_top + level_height * highest(arcs); }
 };
 
 Layout::Layout(const DependencyTree& drawn) : tree(drawn), arcs(drawn_arcs(drawn)) {
   const auto half_of = [&](std::size_t word) {
     const std::size_t letters = std::max(length(tree[word].form), length(tree[word].xpos));
-    return character * static_cast<double>(letters) / 2;
+    return character * letters / 2;
   };
   std::vector<double> least(tree.size(), 0);  // distances to the next word for its label's sake
   for (const DrawnArc& arc : arcs)
     if (arc.last() == arc.first() + 1)
-      least[arc.first()] =
-          gap + label_character * static_cast<double>(length(tree[arc.word].relation));
+      least[arc.first()] = gap + label_character * length(tree[arc.word].relation);
   double x = margin;
   for (std::size_t word = 0; word < tree.size(); ++word) {
     double middle = x + half_of(word);
@@ -145,7 +144,7 @@ void draw(Drawing& drawing, const Layout& layout, const DrawnArc& arc, double to
   const double towards = arc.word > arc.head ? 1 : -1;
   const double begin = layout.middles[arc.head] + towards * side, end = layout.middles[arc.word];
   const double bottom = top + layout.arcs_end();
-  const double y = bottom - level_height * static_cast<double>(arc.level);
+  const double y = bottom - level_height * arc.level;
   std::vector<Spot> spots{{begin, bottom}};
   for (int i = 0; i <= corner_spots; ++i) {
     const double angle = quarter * i / corner_spots;

@@ -86,7 +86,7 @@ WrittenLine write_digits(const std::vector<Index>& digits, Random& random) {
 std::vector<WrittenLine> write_lines(Index count, Random& random) {
   std::vector<WrittenLine> lines;
   for (Index i = 0; i < count; ++i) {
-    std::vector<Index> digits(static_cast<std::size_t>(8 + random.below(5)));
+    std::vector<Index> digits(8 + random.below(5));
     std::ranges::generate(digits, [&] { return random.below(10); });
     lines.push_back(write_digits(digits, random));
   }

@@ -18,7 +18,7 @@ support::CharText text_to_learn(const std::string& source, const std::string& te
 void initialize_like_paper(std::vector<Parameter> parameters, Random& random) {
   for (Parameter& parameter : parameters) {
     if (parameter.shape().rank() != 2) continue;
-    const double bound = 1 / std::sqrt(static_cast<double>(parameter.shape()[0]));
+    const double bound = 1 / std::sqrt(parameter.shape()[0]);
     parameter.set(random.uniform(parameter.shape(), -bound, bound));
   }
 }
@@ -29,7 +29,7 @@ double bits_a_character(const TransformerLm& net, const Indices& text, Index len
   for (const auto& group : text_blocks(text, rows, length))
     for (const auto& [inputs, targets] : group)
       total += cross_entropy(net(inputs), targets).item() * static_cast<double>(targets.size());
-  return total / static_cast<double>(text.size() - 1) / std::log(2.0);
+  return total / (text.size() - 1) / std::log(2.0);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

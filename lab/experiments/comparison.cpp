@@ -64,8 +64,7 @@ void ComparisonFlags::add_to(Flags& flags, Index fewest_seeds) {
 }
 
 void ComparisonFlags::leave_out_choosing_seeds(Index count) const {
-  if (seed < choosing_seed + static_cast<std::uint64_t>(count) &&
-      choosing_seed < seed + static_cast<std::uint64_t>(seeds))
+  if (seed < choosing_seed + count && choosing_seed < seed + seeds)
     throw FlagError("--seed",
                     fmt::format("{} is the seed by which settings are chosen", choosing_seed));
 }
@@ -87,7 +86,7 @@ std::vector<Comparison::Run> Comparison::divided(const std::vector<System>& syst
                           "comparison: two systems have the same name: {}", system.name);
     same.push_back({system.name, system.configuration});
     for (Index i = 0; i < flags_.seeds; ++i) {
-      const std::uint64_t seed = flags_.seed + static_cast<std::uint64_t>(i);
+      const std::uint64_t seed = flags_.seed + i;
       lacks += ledger_.has(system.name, seed) ? '0' : '1';
       runs.push_back({system, {seed, std::ssize(runs)}});
     }
@@ -127,7 +126,7 @@ std::vector<Results> Comparison::train(const std::vector<System>& systems,
   for (Run& each : runs) {
     const bool own = each.process == cluster_.rank();
     const std::vector<std::string> all = cluster_.gather(own ? to_bytes(*each.outcome) : "");
-    each.outcome = from_bytes(all[static_cast<std::size_t>(each.process)]);
+    each.outcome = from_bytes(all[each.process]);
     collect();
   }
   return results;
@@ -163,8 +162,8 @@ Series thinned(const Series& curve) {
       y += curve.points[i].second;
       if (!curve.deviations.empty()) deviation += curve.deviations[i];
     }
-    const auto count = static_cast<double>(stretch);
-    series.points.emplace_back(static_cast<double>(end), y / count);
+    const double count = stretch;
+    series.points.emplace_back(end, y / count);
     if (!curve.deviations.empty()) series.deviations.push_back(deviation / count);
   }
   return series;

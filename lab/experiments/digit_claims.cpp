@@ -52,7 +52,7 @@ double batch_norm_floor(const Indices& labels, Index classes) {
 Claim floor_claim(double measured, Index repeats) {
   // Each logit is 1 in a tenth of the cases, else 0: its mean is 0.1, its variance 0.09, up to n
   // - 1.
-  const auto cases = static_cast<double>(10 * repeats);
+  const double cases = 10 * repeats;
   const double apart = 1 / std::sqrt(0.09 * cases / (cases - 1));
   const double expected = std::log(1 + 9 * std::exp(-apart));
   return {

@@ -22,7 +22,7 @@ double largest(const RunTrace& trace) {
 double average(const RunTrace& trace) {
   double sum = 0;
   for (const auto& [step, y] : trace) sum += y;
-  return sum / static_cast<double>(trace.size());
+  return sum / trace.size();
 }
 
 double largest_of_first_tenth(const RunTrace& trace) {
@@ -42,7 +42,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
     for (const double value : values) {
       const auto below = std::ranges::count_if(values, [&](double other) { return other < value; });
       const auto above = std::ranges::count_if(values, [&](double other) { return other > value; });
-      result.push_back(static_cast<double>(below - above));
+      result.push_back(below - above);
     }
     return result;
   };

@@ -32,7 +32,7 @@ constexpr Index rows_in_batch = 16;
 
 double error_percentage(const Layer& net, const ImageSet& set) {
   const std::vector<double> wrong = support::misclassified(net, set);
-  return 100 * std::accumulate(wrong.begin(), wrong.end(), 0.0) / static_cast<double>(wrong.size());
+  return 100 * std::accumulate(wrong.begin(), wrong.end(), 0.0) / wrong.size();
 }
 
 // Batches that are drawn one after the other. The last one drawn is the same as often as it is

@@ -23,9 +23,9 @@ double sign_test(Index signs, Index of_one_sign) {
   double tail = 0, choices = 1;  // of k among all
   for (Index k = 0; k <= signs - of_one_sign; ++k) {
     tail += choices;
-    choices *= static_cast<double>(signs - k) / static_cast<double>(k + 1);
+    choices *= static_cast<double>(signs - k) / (k + 1);
   }
-  return std::min(1.0, 2 * tail / std::pow(2.0, static_cast<double>(signs)));
+  return std::min(1.0, 2 * tail / std::pow(2.0, signs));
 }
 
 // What is compared in each setting, and is positive where the statement is true.
@@ -106,7 +106,7 @@ std::vector<JudgedClaim> factorial_predictions(const Matrix& matrix, const std::
   std::ranges::sort(order, {}, level);
   double adjusted = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {
-    adjusted = std::max(adjusted, static_cast<double>(order.size() - k) * level(order[k]));
+    adjusted = std::max(adjusted, (order.size() - k) * level(order[k]));
     Judgement& judgement = order[k]->judgement;
     if (judgement.p) judgement.p = std::min(1.0, adjusted);
     if (adjusted > 0.05) judgement.verdict = Verdict::inconclusive;

@@ -116,7 +116,7 @@ Advantage errors_beyond(const std::vector<const FormCell*>& forms,
   const Spread spread(differences);
   const std::size_t n = differences.size();
   if (n < 2) return {spread.mean, INFINITY, n};
-  Advantage found{spread.mean, 0, n, spread.deviation / std::sqrt(static_cast<double>(n)),
+  Advantage found{spread.mean, 0, n, spread.deviation / std::sqrt(n),
                   1.96 * 100 * std::sqrt(variance)};
   found.half_width = std::hypot(found.seeds_width(), found.items_width);
   return found;

@@ -99,7 +99,7 @@ void initialize_like_he(std::vector<Parameter> parameters, Random& random) {
 
 Layer make_form_net(const std::string& norm, const FormSetting& setting, const FormSizes& sizes,
                     Random& random) {
-  std::vector<Index> extents(static_cast<std::size_t>(setting.layers) + 2, sizes.width);
+  std::vector<Index> extents(setting.layers + 2, sizes.width);
   extents.front() = 28 * 28;
   extents.back() = 10;
   const Mlp net(extents, random, {.norm = norm});
@@ -137,10 +137,10 @@ Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes
   });
   cell.tried = search.errors;
   for (Index i = 0; i < seeds.seeds; ++i) {
-    const std::uint64_t seed = seeds.seed + static_cast<std::uint64_t>(i);
+    const std::uint64_t seed = seeds.seed + i;
     cell.tested[seed] = error_after(form, setting, sizes, sets, search.best(), seed, true);
   }
-  cell.values["test_images"] = static_cast<double>(sets.test.count());
+  cell.values["test_images"] = sets.test.count();
   return cell;
 }
 

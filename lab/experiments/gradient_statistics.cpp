@@ -45,7 +45,7 @@ double tenth(const Series& curve, std::size_t begin) {
   const std::size_t count = std::max<std::size_t>(1, curve.points.size() / 10);
   double sum = 0;
   for (std::size_t i = begin; i < begin + count; ++i) sum += curve.points[i].second;
-  return sum / static_cast<double>(count);
+  return sum / count;
 }
 
 }  // namespace
@@ -79,9 +79,9 @@ double drift(const Course& course) {
     for (const NormRecord* r : records) {
       least = std::min(least, r->input_mean);
       greatest = std::max(greatest, r->input_mean);
-      deviation += std::sqrt(r->input_variance) / static_cast<double>(records.size());
+      deviation += std::sqrt(r->input_variance) / records.size();
     }
-    total += (greatest - least) / deviation / static_cast<double>(by_norm.size());
+    total += (greatest - least) / deviation / by_norm.size();
   }
   return total;
 }
@@ -99,7 +99,7 @@ double radial_part(const Course& course, const std::string& weight) {
 Series ratio_curve(const Course& course) {
   Series series{course.norm, {}};
   each_step(course, [&](auto first, auto end) {
-    series.points.emplace_back(static_cast<double>(first->step), ratio_of_sums(first, end));
+    series.points.emplace_back(first->step, ratio_of_sums(first, end));
   });
   return series;
 }
@@ -109,8 +109,7 @@ Series scale_curve(const Course& course) {
   each_step(course, [&](auto first, auto end) {
     double sum = 0;
     for (auto r = first; r != end; ++r) sum += std::log10(r->input_variance) / 2;
-    series.points.emplace_back(static_cast<double>(first->step),
-                               sum / static_cast<double>(end - first));
+    series.points.emplace_back(first->step, sum / (end - first));
   });
   return series;
 }
@@ -122,12 +121,11 @@ Series gradient_by_depth(const Course& course) {
   each_step(course, [&](auto first, auto end) {
     if (first->step <= half) return;
     ++steps;
-    sums.resize(static_cast<std::size_t>(end - first));
+    sums.resize(end - first);
     for (double& sum : sums) sum += std::log10((first++)->variance_before);
   });
   Series series{course.norm, {}};
-  for (const double sum : sums)
-    series.points.emplace_back(static_cast<double>(series.points.size()), sum / steps);
+  for (const double sum : sums) series.points.emplace_back(series.points.size(), sum / steps);
   return series;
 }
 
@@ -181,8 +179,7 @@ Claim orthogonality(const Course& attached, const Course& detached, const std::s
 Series first_gradient(const Course& course) {
   Series series{course.norm, {}};
   each_step(course, [&](auto first, auto) {
-    series.points.emplace_back(static_cast<double>(first->step),
-                               std::log10(first->variance_before));
+    series.points.emplace_back(first->step, std::log10(first->variance_before));
   });
   return series;
 }

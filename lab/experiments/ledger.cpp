@@ -229,8 +229,7 @@ const CurvePoint& last_point(const Outcome& outcome) {
 }
 
 double mean_of_items(const Outcome& outcome) {
-  return std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) /
-         static_cast<double>(outcome.items.size());
+  return std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) / outcome.items.size();
 }
 
 std::string to_string(const Record& record) {

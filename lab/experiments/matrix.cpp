@@ -27,8 +27,7 @@ MatrixCell make_cell(const PaperTask& task, const std::string& system, const Set
   const auto& trained = records.at(cell.setting);
   for (const auto& [seed, record] : trained)
     if (task.chooses_by(seed)) cell.choosing.push_back(record.outcome);
-  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(task.seeds(count));
-       ++seed) {
+  for (std::uint64_t seed = first; seed < first + task.seeds(count); ++seed) {
     if (const auto found = trained.find(seed); found != trained.end())
       cell.results.runs.push_back(found->second.outcome);
     else

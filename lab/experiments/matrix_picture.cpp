@@ -141,14 +141,14 @@ Picture detaching_costs(const Matrix& matrix) {
     }
     if (!row.costs.empty()) rows.push_back(row);
   }
-  const double bottom = top + row_height * static_cast<double>(rows.size());
+  const double bottom = top + row_height * rows.size();
   Drawing drawing(800, bottom + 60);
   drawing.words({20, 30}, "What it costs to detach the statistics of layer normalization", "title");
   drawing.words(
       {20, 54},
       "How much worse the result on the test set is, in percent of the result with both attached.");
   for (std::size_t i = 0; i < std::size(detached_forms); ++i)
-    drawing.words({20 + 140 * static_cast<double>(i), 78}, detached_forms[i].title,
+    drawing.words({20 + 140.0 * i, 78}, detached_forms[i].title,
                   std::string("strong ") + detached_forms[i].color);
   draw_axis(drawing, axis, bottom);
   double y = top;
@@ -160,7 +160,7 @@ Picture detaching_costs(const Matrix& matrix) {
                               task.decimals, task.unit),
                   "small faint");
     for (std::size_t i = 0; i < row.costs.size(); ++i)
-      draw_cost(drawing, axis, row.costs[i], y + 8 + line_height * static_cast<double>(i));
+      draw_cost(drawing, axis, row.costs[i], y + 8 + line_height * i);
     y += row_height;
   }
   drawing.words({20, bottom + 46},

@@ -407,10 +407,10 @@ void claim_mechanics(Report& report, const Matrix& matrix) {
 }
 
 double binomial_chance(Index heads, Index count) {
-  double chance = 0, term = std::pow(0.5, static_cast<double>(count));  // of no heads
+  double chance = 0, term = std::pow(0.5, count);  // of no heads
   for (Index k = 0; k <= count; ++k) {
     if (k >= heads) chance += term;
-    term *= static_cast<double>(count - k) / static_cast<double>(k + 1);
+    term *= static_cast<double>(count - k) / (k + 1);
   }
   return chance;
 }

@@ -91,8 +91,7 @@ std::vector<MissingRun> MatrixTraining::missing(const Paper& paper, const Matrix
     std::vector<MissingRun> own;
     const auto add = [&](const NormSetting& setting, const ComparisonFlags& asked, bool tested) {
       const auto found = records.find(setting.name());
-      for (std::uint64_t seed = asked.seed;
-           seed < asked.seed + static_cast<std::uint64_t>(asked.seeds); ++seed)
+      for (std::uint64_t seed = asked.seed; seed < asked.seed + asked.seeds; ++seed)
         if (found == records.end() || !found->second.contains(seed))
           own.push_back({&task, system, setting, seed, tested,
                          search.tried() + (tested ? found->second.size() - 1 : 0)});

@@ -56,8 +56,7 @@ inline Tensor variances(const Tensor& theta, bool bernoulli) {
 inline Tensor fisher(const Tensor& j, const Tensor& covariance) {
   const Index rows = j.shape()[0] * j.shape()[1];
   const Tensor flat = reshape(j, {rows, j.shape()[2]});
-  return matmul(flat * reshape(covariance, {rows, 1}), flat, {.a = true}) /
-         static_cast<double>(j.shape()[0]);
+  return matmul(flat * reshape(covariance, {rows, 1}), flat, {.a = true}) / j.shape()[0];
 }
 
 /// The outputs of a generalized linear model, eq. 10:
@@ -110,7 +109,7 @@ inline Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
   const Tensor w = weights_of(p), a = matmul(x, w, {.b = true});
   const auto [mu, sigma] = statistics(kind, w, a);
   const Tensor y = (a - mu) / sigma, centered = x - mean(x, 0);
-  const Tensor covariance = matmul(centered, centered, {.a = true}) / static_cast<double>(cases);
+  const Tensor covariance = matmul(centered, centered, {.a = true}) / cases;
   Tensor j = zeros({cases, outputs, all_parameters});
   real* out = j.mutable_data();
   const auto select_row = [](const Tensor& t, Index n, Index i) {

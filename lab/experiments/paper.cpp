@@ -133,7 +133,7 @@ Metric PaperTask::validation() const {
 }
 
 bool PaperTask::chooses_by(std::uint64_t seed) const {
-  return choosing_seed <= seed && seed < choosing_seed + static_cast<std::uint64_t>(choosing_seeds);
+  return choosing_seed <= seed && seed < choosing_seed + choosing_seeds;
 }
 
 std::vector<std::string> PaperTask::all_systems() const {
@@ -145,7 +145,7 @@ std::vector<std::string> PaperTask::all_systems() const {
 
 double PaperTask::published_of(const std::string& system) const {
   const auto found = std::find(systems.begin(), systems.end(), system);
-  return published.at(static_cast<std::size_t>(found - systems.begin()));
+  return published.at(found - systems.begin());
 }
 
 std::vector<std::string> names_of(const Paper& paper) {

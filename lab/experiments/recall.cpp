@@ -6,15 +6,14 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 std::vector<double> recall_items(const Outcome& run, Index images, Index k) {
   const RunTrace& ranks = trace_of(run, "ranks");
-  const auto count = static_cast<std::size_t>(images);
+  const std::size_t count = images;
   expect_part(
       count > 0 && ranks.size() % count == 0, run,
       fmt::format("its {} ranks do not belong to the captions of {} images", ranks.size(), images));
   const std::size_t of_each = ranks.size() / count;
-  std::vector<double> items(static_cast<std::size_t>(images), 0);
+  std::vector<double> items(count, 0);
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    if (ranks[i].second <= static_cast<double>(k))
-      items[i / of_each] += 100 / static_cast<double>(of_each);
+    if (ranks[i].second <= k) items[i / of_each] += 100.0 / of_each;
   return items;
 }
 

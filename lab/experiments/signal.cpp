@@ -90,7 +90,7 @@ Ratio ratio_of_leads(const Metric& metric, const Results& a, const Results& b, c
   const auto ratio = [&](const auto& choose, double without_lead) {
     double part = 0, whole = 0;
     for (Index i = 0; i < count; ++i) {
-      const auto seed = static_cast<std::size_t>(choose(i));
+      const Index seed = choose(i);
       part += metric.advantage(of[0][seed], of[1][seed]);
       whole += metric.advantage(of[2][seed], of[3][seed]);
     }
@@ -101,7 +101,7 @@ Ratio ratio_of_leads(const Metric& metric, const Results& a, const Results& b, c
   for (Index i = 0; i < resamples; ++i) {
     std::vector<Index> seeds;
     for (Index j = 0; j < count; ++j) seeds.push_back(random.below(count));
-    const auto drawn = [&](Index j) { return seeds[static_cast<std::size_t>(j)]; };
+    const auto drawn = [&](Index j) { return seeds[j]; };
     low.push_back(ratio(drawn, -INFINITY));
     high.push_back(ratio(drawn, INFINITY));
   }

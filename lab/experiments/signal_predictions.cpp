@@ -95,9 +95,9 @@ JudgedClaim four_in_five(const std::string& statement, const Matrix& matrix,
   for (const MatrixColumn& column : matrix)
     if (const std::optional<Judgement> found = judge(column))
       parts.emplace_back(column.task.name, *found);
-  const auto count = [&](Verdict verdict) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        parts, [&](const auto& part) { return part.second.verdict == verdict; }));
+  const auto count = [&](Verdict verdict) -> std::size_t {
+    return std::ranges::count_if(parts,
+                                 [&](const auto& part) { return part.second.verdict == verdict; });
   };
   const std::size_t needed = (4 * parts.size() + 4) / 5;
   Judgement judgement = all_of(parts);

@@ -77,7 +77,7 @@ std::vector<Results> StudyRun::train(const std::vector<System>& systems,
     results.push_back({system.name});
     const auto found = records.find(system.name);
     for (Index i = 0; i < comparison.seeds; ++i) {
-      const std::uint64_t seed = comparison.seed + static_cast<std::uint64_t>(i);
+      const std::uint64_t seed = comparison.seed + i;
       expect<DataError>(found != records.end() && found->second.contains(seed),
                         "--from-ledger: --runs has no run of {} with seed {}", system.name, seed);
       const Record& record = found->second.at(seed);

@@ -22,7 +22,7 @@ void draw_values(Drawing& drawing, Spot at, const Tensor& values, const std::str
     std::string text;
     for (Index c = 0; c < columns; ++c)
       text += fmt::format("{}{:g}", c == 0 ? "" : " ", values.data()[r * columns + c]);
-    drawing.words({at.x, at.y + 18 * static_cast<double>(r)}, text, classes);
+    drawing.words({at.x, at.y + 18.0 * r}, text, classes);
   }
 }
 

@@ -29,13 +29,12 @@ double TimeLeft::seconds() const {
   double taken = 0, guessed = 0;
   for (const auto& [name, kind] : kinds_) {
     taken += kind.seconds;
-    guessed += kind.guess * static_cast<double>(kind.timed);
+    guessed += kind.guess * kind.timed;
   }
   const double slower = guessed > 0 ? taken / guessed : 1;
   double all = 0;
   for (const auto& [name, kind] : kinds_)
-    all += static_cast<double>(kind.left) *
-           (kind.timed > 0 ? kind.seconds / static_cast<double>(kind.timed) : slower * kind.guess);
+    all += kind.left * (kind.timed > 0 ? kind.seconds / kind.timed : slower * kind.guess);
   return all;
 }
 

@@ -13,12 +13,12 @@ namespace {
 
 // The probability of |T| <= t: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 double t_probability(double t, Index degrees) {
-  const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));
+  const double angle = std::atan(t / std::sqrt(degrees));
   const double cosine = std::cos(angle), sine = std::sin(angle);
   const bool odd = degrees % 2 == 1;
   double term = odd ? cosine : 1, sum = degrees == 1 ? 0 : term;
   for (Index k = odd ? 3 : 2; k < degrees; k += 2) {
-    term *= cosine * cosine * static_cast<double>(k - 1) / static_cast<double>(k);
+    term *= cosine * cosine * (k - 1) / k;
     sum += term;
   }
   return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
@@ -55,8 +55,7 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
                       "{} and {}: {} and {} test items cannot be paired", source_of(a, of_a),
                       source_of(b, of_b), of_a.items.size(), of_b.items.size());
     for (std::size_t i = 0; i < items; ++i)
-      result[i] +=
-          metric.advantage(item(of_a, i), item(of_b, i)) / static_cast<double>(a.runs.size());
+      result[i] += metric.advantage(item(of_a, i), item(of_b, i)) / a.runs.size();
   }
   return result;
 }
@@ -76,7 +75,7 @@ Advantage over_seeds(const std::vector<double>& by_seed,
                                  [&](double each) { return each == by_seed.front(); });
     found.half_width = all ? 0 : INFINITY;
   } else if (found.seeds > 1) {
-    found.error = spread.deviation / std::sqrt(static_cast<double>(found.seeds));
+    found.error = spread.deviation / std::sqrt(found.seeds);
     found.items_width = bootstrap_half_width(items());
     found.half_width = std::hypot(found.seeds_width(), found.items_width);
   }
@@ -126,8 +125,7 @@ std::vector<std::pair<double, double>> windows(const Outcome& run, Clock clock) 
   expect_part(
       points.size() >= 3, run,
       fmt::format("its curve has {} validations, too few to find when it learns", points.size()));
-  const double update =
-      clock == Clock::updates ? 1 : run.seconds / static_cast<double>(last_point(run).step);
+  const double update = clock == Clock::updates ? 1 : run.seconds / last_point(run).step;
   for (std::size_t i = 2; i < points.size(); ++i)
     result.emplace_back(points[i].first * update,
                         (points[i - 2].second + points[i - 1].second + points[i].second) / 3);
@@ -173,12 +171,12 @@ Advantage interaction(const Metric& metric, const Results& both, const Results& 
 }
 
 double Advantage::seeds_width() const {
-  return seeds < 2 ? INFINITY : t_quantile(static_cast<Index>(seeds) - 1) * error;
+  return seeds < 2 ? INFINITY : t_quantile(seeds - 1) * error;
 }
 
 double Advantage::level(double distance) const {
   if (std::isinf(half_width) || !(distance > 0)) return 1;
-  const auto degrees = static_cast<Index>(seeds) - 1;
+  const Index degrees = seeds - 1;
   const double of_items = items_width / normal_quantile();
   // By Student's t, and the normal quantile of the same level.
   const auto level_of = [&](double t) { return 1 - t_probability(t, degrees); };
@@ -239,7 +237,7 @@ Judgement equal(const Metric& metric, const Results& a, const Results& b, double
 
 double equality_power(const Advantage& found, double margin) {
   if (static_cast<Index>(found.seeds) < least_seeds || std::isinf(found.half_width)) return 0;
-  const auto degrees = static_cast<double>(found.seeds - 1);
+  const double degrees = found.seeds - 1;
   const double of_mean = std::hypot(found.error, found.items_width / normal_quantile());
   double all = 0, supporting = 0;
   constexpr double step = 0.002, most = 8;
@@ -254,9 +252,8 @@ double equality_power(const Advantage& found, double margin) {
 }
 
 double PooledDeviation::half_width(const Advantage& found) const {
-  return std::hypot(
-      t_quantile(degrees) * deviation * std::sqrt(2 / static_cast<double>(found.seeds)),
-      found.items_width);
+  return std::hypot(t_quantile(degrees) * deviation * std::sqrt(2.0 / found.seeds),
+                    found.items_width);
 }
 
 PooledDeviation pooled_deviation(const Metric& metric, const std::vector<const Results*>& systems) {
@@ -269,7 +266,7 @@ PooledDeviation pooled_deviation(const Metric& metric, const std::vector<const R
                       each->system, each->runs.size(), seeds);
     const Spread spread = each->spread(metric);
     for (std::size_t i = 0; i < seeds; ++i)
-      of_seeds[i] += (metric.of(each->runs[i]) - spread.mean) / static_cast<double>(systems.size());
+      of_seeds[i] += (metric.of(each->runs[i]) - spread.mean) / systems.size();
   }
   double squares = 0;
   for (const Results* each : systems) {
@@ -280,7 +277,7 @@ PooledDeviation pooled_deviation(const Metric& metric, const std::vector<const R
     }
   }
   const Index degrees = (std::ssize(systems) - 1) * (static_cast<Index>(seeds) - 1);
-  return {std::sqrt(squares / static_cast<double>(degrees)), degrees};
+  return {std::sqrt(squares / degrees), degrees};
 }
 
 std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, const Results& b,
@@ -295,7 +292,7 @@ double mean_ratio(const std::vector<TimesToBest>& times) {
   double logarithms = 0;
   for (const TimesToBest& each : times) {
     if (std::isinf(each.ratio())) return INFINITY;
-    logarithms += std::log(each.ratio()) / static_cast<double>(times.size());
+    logarithms += std::log(each.ratio()) / times.size();
   }
   return std::exp(logarithms);
 }
@@ -368,9 +365,9 @@ Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts) {
 
 double discovery_threshold(std::vector<double> p) {
   std::ranges::sort(p);
-  const auto count = static_cast<double>(p.size());
+  const double count = p.size();
   for (std::size_t k = p.size(); k > 0; --k)
-    if (p[k - 1] <= 0.05 * static_cast<double>(k) / count) return p[k - 1];
+    if (p[k - 1] <= 0.05 * k / count) return p[k - 1];
   return 0;
 }
 
@@ -402,7 +399,7 @@ double t_quantile(Index degrees) {
 double bootstrap_half_width(const std::vector<double>& items) {
   constexpr std::size_t resamples = 10000;
   if (items.empty()) return 0;
-  const auto count = static_cast<double>(items.size());
+  const double count = items.size();
   Random random = Random(1).stream(77);
   std::vector<double> means(resamples);
   for (double& mean : means) {

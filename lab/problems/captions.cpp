@@ -53,8 +53,7 @@ void enter_searches(Outcome& outcome, const Tensor& costs) {
   enter_search(outcome, "image", found.image);
   enter_search(outcome, "caption", found.caption);
   const Indices ranks = image_ranks(costs);
-  for (Index i = 0; i < ranks.size(); ++i)
-    outcome.traces["ranks"].emplace_back(i, static_cast<double>(ranks.data()[i]));
+  for (Index i = 0; i < ranks.size(); ++i) outcome.traces["ranks"].emplace_back(i, ranks.data()[i]);
   outcome.items = lab::recall_items(outcome, costs.shape()[1], 10);
   outcome.values["test"] = mean_of_items(outcome);
 }
@@ -74,9 +73,9 @@ DescriptionFeatures::DescriptionFeatures(const std::vector<DescribedImage>& imag
     std::set<Index> present;
     for (const std::string& line : image.descriptions)
       for (const Index word : in(line)) present.insert(word);
-    for (const Index word : present) ++rarity_[static_cast<std::size_t>(word)];
+    for (const Index word : present) ++rarity_[word];
   }
-  for (double& each : rarity_) each = std::log(static_cast<double>(images.size()) / each);
+  for (double& each : rarity_) each = std::log(images.size() / each);
 }
 
 std::vector<Index> DescriptionFeatures::in(const std::string& line) const {
@@ -96,7 +95,7 @@ std::vector<DescriptionFeatures::Feature> DescriptionFeatures::of(
   std::vector<Feature> features;
   double squares = 0;
   for (const auto& [word, count] : counts) {
-    const double value = std::log1p(count) * rarity_[static_cast<std::size_t>(word)];
+    const double value = std::log1p(count) * rarity_[word];
     if (value == 0) continue;  // every image has the word
     features.emplace_back(word, value);
     squares += value * value;
@@ -117,11 +116,10 @@ SentenceBatch caption_batch(const Vocabulary& vocabulary, std::span<const std::s
 
 Tensor feature_rows(const std::vector<std::vector<DescriptionFeatures::Feature>>& images,
                     Index features) {
-  std::vector<real> rows(images.size() * static_cast<std::size_t>(features), 0);
+  std::vector<real> rows(images.size() * features, 0);
   for (std::size_t i = 0; i < images.size(); ++i)
     for (const auto& [word, value] : images[i])
-      rows[i * static_cast<std::size_t>(features) + static_cast<std::size_t>(word)] =
-          static_cast<real>(value);
+      rows[i * features + word] = static_cast<real>(value);
   return Tensor({std::ssize(images), features}, rows);
 }
 
@@ -147,9 +145,8 @@ Tensor pair_costs(const OrderEmbedding& net, const CaptionData& data,
   std::vector<std::string> captions;
   std::vector<std::vector<DescriptionFeatures::Feature>> images;
   for (const auto& [image, caption] : pairs) {
-    captions.push_back(data.sets.train[static_cast<std::size_t>(image)]
-                           .captions[static_cast<std::size_t>(caption)]);
-    images.push_back(data.train[static_cast<std::size_t>(image)]);
+    captions.push_back(data.sets.train[image].captions[caption]);
+    images.push_back(data.train[image]);
   }
   const SentenceBatch batch = caption_batch(data.vocabulary, captions);
   return net.costs(net.caption(named(batch.words, "captions"), batch.lengths),
@@ -168,9 +165,9 @@ Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
   std::vector<Tensor> costs;
   constexpr Index most = 50;  // at a time, since their costs need captions x images x D values
   for (; begin < end; begin += most) {
-    const auto count = static_cast<std::size_t>(std::min(most, end - begin));
-    const SentenceBatch batch = caption_batch(
-        data.vocabulary, std::span(captions).subspan(static_cast<std::size_t>(begin), count));
+    const Index count = std::min(most, end - begin);
+    const SentenceBatch batch =
+        caption_batch(data.vocabulary, std::span(captions).subspan(begin, count));
     costs.push_back(net.costs(net.caption(batch.words, batch.lengths), points));
   }
   return concat(costs);
@@ -212,14 +209,14 @@ Tensor costs_by_shared_words(const DescriptionFeatures& features,
   const auto count = std::ssize(images);
   std::map<Index, std::vector<std::pair<Index, double>>> images_with;  // a word, and its value
   for (Index i = 0; i < count; ++i)
-    for (const auto& [word, value] : features.of(images[static_cast<std::size_t>(i)]))
+    for (const auto& [word, value] : features.of(images[i]))
       images_with[word].emplace_back(i, value);
   std::vector<real> costs;
   for (const DescribedImage& image : images)
     for (const std::string& caption : image.captions) {
-      std::vector<double> row(static_cast<std::size_t>(count), 0);
+      std::vector<double> row(count, 0);
       for (const Index word : features.in(caption))
-        for (const auto& [i, value] : images_with[word]) row[static_cast<std::size_t>(i)] -= value;
+        for (const auto& [i, value] : images_with[word]) row[i] -= value;
       costs.insert(costs.end(), row.begin(), row.end());
     }
   return Tensor({std::ssize(costs) / count, count}, costs);
@@ -240,11 +237,8 @@ OrderTrainee::OrderTrainee(const CaptionData& data, const OrderEmbeddingOptions&
 
 Tensor OrderTrainee::loss(Index step, const Shard& shard, Random&) {
   const std::span all(batches_.at(step));
-  const Tensor costs = pair_costs(
-      net_, data_,
-      all.subspan(static_cast<std::size_t>(shard.begin), static_cast<std::size_t>(shard.count())));
-  return contrastive_sum(costs, margin_) *
-         (static_cast<double>(all.size()) / static_cast<double>(shard.count()));
+  const Tensor costs = pair_costs(net_, data_, all.subspan(shard.begin, shard.count()));
+  return contrastive_sum(costs, margin_) * (static_cast<double>(all.size()) / shard.count());
 }
 
 Validation OrderTrainee::validate() {

@@ -34,11 +34,11 @@ Outcome cost_of_pixels(const ImageSets& sets) {
       for (Index i = 0; i < images.shape()[0]; ++i) f(images.data() + i * pixels);
     }
   };
-  std::vector<double> white(static_cast<std::size_t>(sets.train.height * sets.train.width), 1);
+  std::vector<double> white(sets.train.height * sets.train.width, 1);
   for_each_row(sets.train, [&](const real* row) {
     for (std::size_t i = 0; i < white.size(); ++i) white[i] += row[i];
   });
-  const double all = static_cast<double>(sets.train.count()) + 2;
+  const double all = sets.train.count() + 2.0;
   RunningMean cost;
   for_each_row(sets.test, [&](const real* row) {
     double nats = 0;
@@ -65,10 +65,9 @@ std::vector<Bound> image_bounds(const Draw& net, const ImageSet& set, const Rand
   std::vector<Bound> bounds;
   for (Index group = begin; group < end; ++group) {
     const Index first = group * images_of_group;
-    std::vector<Index> chosen(
-        static_cast<std::size_t>(std::min(images_of_group, set.count() - first)));
+    std::vector<Index> chosen(std::min(images_of_group, set.count() - first));
     std::iota(chosen.begin(), chosen.end(), first);
-    Random own = noise.stream(static_cast<std::uint64_t>(group));
+    Random own = noise.stream(group);
     const Draw::Result result = net(plain_images(set.images(chosen)), own);
     const Tensor total = result.bound();
     for (Index i = 0; i < total.size(); ++i)
@@ -87,7 +86,7 @@ Bound mean_bound(const Draw& net, const ImageSet& set, const Random& noise, Clus
     }
     return sum;
   });
-  const auto count = static_cast<double>(set.count());
+  const double count = set.count();
   return {sums[0] / count, sums[1] / count};
 }
 

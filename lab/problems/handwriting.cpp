@@ -25,11 +25,9 @@ AnyNet make_net(bool with_text, Random& random, const HandwritingSynthesisOption
 Tensor texts_of(std::span<const WrittenLine> lines) {
   const auto batch = std::ssize(lines);
   Indices lengths = Indices::uninitialized({batch});
-  for (Index b = 0; b < batch; ++b)
-    lengths.mutable_data()[b] =
-        static_cast<Index>(lines[static_cast<std::size_t>(b)].digits.size());
+  for (Index b = 0; b < batch; ++b) lengths.mutable_data()[b] = std::ssize(lines[b].digits);
   const Index longest = *std::ranges::max_element(lengths.values());
-  std::vector<Index> digits(static_cast<std::size_t>(batch * longest), 0);
+  std::vector<Index> digits(batch * longest, 0);
   auto row = digits.begin();
   for (const WrittenLine& line : lines) {
     std::ranges::copy(line.digits, row);
@@ -54,7 +52,7 @@ Outcome density_without_net(const HandwritingSets& sets, double HandwritingBasel
 
 double HandwritingBatch::moves() const {
   const auto lengths = strokes.lengths.values();
-  return static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), Index{0}));
+  return std::accumulate(lengths.begin(), lengths.end(), Index{0});
 }
 
 Tensor HandwritingBatch::counted() const {
@@ -78,13 +76,11 @@ std::vector<Lines> line_batches(const Lines& lines, Index size) {
 
 double moves_of(std::span<const WrittenLine> lines) {
   double moves = 0;
-  for (const WrittenLine& line : lines) moves += static_cast<double>(line.moves.size());
+  for (const WrittenLine& line : lines) moves += line.moves.size();
   return moves;
 }
 
-double moves_a_line(std::span<const WrittenLine> lines) {
-  return moves_of(lines) / static_cast<double>(lines.size());
-}
+double moves_a_line(std::span<const WrittenLine> lines) { return moves_of(lines) / lines.size(); }
 
 Tensor text_of(const std::vector<Index>& digits) {
   return texts_of(std::vector<WrittenLine>{{{}, digits}});
@@ -121,8 +117,7 @@ double mean_cost(const HandwritingNet& net, const Lines& lines, Cluster& cluster
       cluster.sums((count + lines_at_a_time - 1) / lines_at_a_time, 2, [&](const Shard& groups) {
         const Index begin = groups.begin * lines_at_a_time,
                     end = std::min<Index>(groups.end * lines_at_a_time, count);
-        const auto own = std::span(lines).subspan(static_cast<std::size_t>(begin),
-                                                  static_cast<std::size_t>(end - begin));
+        const auto own = std::span(lines).subspan(begin, end - begin);
         return std::vector{net.cost(own), moves_of(own)};
       });
   return sums[0] / sums[1];
@@ -141,8 +136,7 @@ HandwritingTrainee::HandwritingTrainee(const HandwritingSets& sets, bool with_te
 
 Tensor HandwritingTrainee::loss(Index step, const Shard& shard, Random& random) {
   const std::span all(batches_.at(step));
-  const auto own =
-      all.subspan(static_cast<std::size_t>(shard.begin), static_cast<std::size_t>(shard.count()));
+  const auto own = all.subspan(shard.begin, shard.count());
   const double weight = moves_a_line(own) / moves_a_line(all);
   const HandwritingBatch batch = handwriting_batch(own);
   named(batch.strokes.moves, "moves");
@@ -164,7 +158,7 @@ void HandwritingTrainee::test(Outcome& outcome) {
 }
 
 void HandwritingTrainee::watch(const std::vector<Tensor>& gradients) {
-  recent_gradient_ = std::max(recent_gradient_, static_cast<double>(global_norm(gradients)));
+  recent_gradient_ = std::max<double>(recent_gradient_, global_norm(gradients));
   largest_gradient_ = std::max(largest_gradient_, recent_gradient_);
 }
 

@@ -110,9 +110,9 @@ double oracle_loss(const TransitionParser& net, const OracleExamples& examples) 
 
 void enter_scores(Outcome& outcome, const std::vector<ParsingScore>& scores) {
   const AttachmentScore words = sum_of(scores, &ParsingScore::without_punctuation);
-  const double mean_words = static_cast<double>(words.words) / static_cast<double>(scores.size());
+  const double mean_words = static_cast<double>(words.words) / scores.size();
   for (const ParsingScore& each : scores)
-    outcome.items.push_back(100 * static_cast<double>(each.without_punctuation.heads) / mean_words);
+    outcome.items.push_back(100.0 * each.without_punctuation.heads / mean_words);
   outcome.values["test"] = 100 * words.uas();
   outcome.values["test_las"] = 100 * words.las();
   outcome.values["test_with_punctuation"] = 100 * sum_of(scores, &ParsingScore::all).uas();
@@ -172,7 +172,7 @@ void ParserVocabulary::features(const Configuration& configuration,
   const std::span<Index> labels = row.subspan(2 * feature_tokens);
   for (std::size_t i = 0; i < feature_tokens; ++i) {
     const bool exists = tokens[i] != Configuration::none;
-    const auto token = static_cast<std::size_t>(tokens[i]);
+    const Index token = tokens[i];
     words[i] = exists ? sentence.words[token] : 0;
     tags[i] = exists ? sentence.tags[token] : first_tag();
     if (i < first_labelled_token) continue;
@@ -243,15 +243,13 @@ ParsingScore score(Cluster& cluster, const TransitionParser& net,
                    const std::vector<NumberedSentence>& sentences) {
   const auto rows = std::ssize(sentences);
   const auto counts = cluster.sums(rows, 6, [&](const Shard& shard) {
-    const auto part = std::span(sentences).subspan(static_cast<std::size_t>(shard.begin),
-                                                   static_cast<std::size_t>(shard.count()));
+    const auto part = std::span(sentences).subspan(shard.begin, shard.count());
     const auto guesses = parse(net, vocabulary, part);
     ParsingScore found;
     for (std::size_t i = 0; i < part.size(); ++i) found.add(part[i], guesses[i]);
     std::vector<double> numbers;
     for (const AttachmentScore& each : {found.all, found.without_punctuation})
-      for (const Index count : {each.words, each.heads, each.arcs})
-        numbers.push_back(static_cast<double>(count));
+      for (const Index count : {each.words, each.heads, each.arcs}) numbers.push_back(count);
     return numbers;
   });
   const auto sums = [&](std::size_t first) -> AttachmentScore {
@@ -273,7 +271,7 @@ double mean_loss(Cluster& cluster, const TransitionParser& net, const OracleExam
     }
     return std::vector{loss};
   })[0];
-  return sum / static_cast<double>(examples.count());
+  return sum / examples.count();
 }
 
 Treebank treebank(const Origin& origin) {

@@ -42,9 +42,7 @@ class ParserVocabulary {
   const std::vector<std::string>& tags() const { return tags_.words(); }
   const std::vector<std::string>& relations() const { return relations_.words(); }
   /// The relation of each label.
-  const std::string& relation(Index label) const {
-    return relations()[static_cast<std::size_t>(label)];
-  }
+  const std::string& relation(Index label) const { return relations()[label]; }
   /// The number of all ids.
   Index ids() const { return first_label() + relations_.count(); }
   support::TransitionClasses classes() const { return {std::ssize(relations())}; }

@@ -50,7 +50,7 @@ class Trainee {
   /// See `support::FeedsNorms`.
   virtual bool feeds_norms(const std::string& /*parameter*/) const { return false; }
   /// Sees the gradients of each step as they are before they are clipped.
-  virtual void watch(const std::vector<Tensor>& gradients) { static_cast<void>(gradients); }
+  virtual void watch(const std::vector<Tensor>& /*gradients*/) {}
 };
 
 /// A problem at one size, as tasks of papers train it.

@@ -36,8 +36,8 @@ template <class Loss>
 std::vector<double> sum_over_words(std::span<const TripletBatch> batches, const Loss& loss) {
   double total = 0, words = 0;
   for (const TripletBatch& batch : batches) {
-    const auto count = static_cast<double>(batch.words());
-    total += count * static_cast<double>(loss(batch).item());
+    const double count = batch.words();
+    total += count * loss(batch).item();
     words += count;
   }
   return {total, words};
@@ -47,9 +47,7 @@ template <class Loss>
 double mean_over_words(const std::vector<TripletBatch>& batches, Cluster& cluster,
                        const Loss& loss) {
   const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
-    return sum_over_words(std::span(batches).subspan(static_cast<std::size_t>(shard.begin),
-                                                     static_cast<std::size_t>(shard.count())),
-                          loss);
+    return sum_over_words(std::span(batches).subspan(shard.begin, shard.count()), loss);
   });
   return sums[0] / sums[1];
 }
@@ -203,26 +201,26 @@ std::vector<TripletBatch> triplet_batches(const std::vector<Triplet>& triplets,
     std::ranges::copy(order->permutation(std::ssize(places)).values(), places.begin());
   std::map<std::size_t, std::vector<Triplet>> by_length;
   for (const Index i : places) {
-    const Triplet& triplet = triplets[static_cast<std::size_t>(i)];
+    const Triplet& triplet = triplets[i];
     by_length[triplet.current.size()].push_back(triplet);
   }
   std::vector<TripletBatch> batches;
   for (const auto& [length, all] : by_length)
-    for (std::size_t begin = 0; begin < all.size(); begin += static_cast<std::size_t>(size))
-      batches.emplace_back(
-          vocabulary, std::span(all).subspan(
-                          begin, std::min(static_cast<std::size_t>(size), all.size() - begin)));
+    for (std::size_t begin = 0; begin < all.size(); begin += size) {
+      const std::size_t count = std::min<std::size_t>(size, all.size() - begin);
+      batches.emplace_back(vocabulary, std::span(all).subspan(begin, count));
+    }
   if (order == nullptr) return batches;
   std::vector<TripletBatch> result;
   for (const Index i : order->permutation(std::ssize(batches)).values())
-    result.push_back(batches[static_cast<std::size_t>(i)]);
+    result.push_back(batches[i]);
   return result;
 }
 
 Tensor triplet_loss(const SkipThoughts& net, const TripletBatch& batch, const Shard& shard) {
   const TripletBatch own = batch.part(shard.begin, shard.end);
-  const double weight = static_cast<double>(own.words()) / static_cast<double>(batch.words()) *
-                        (static_cast<double>(batch.rows()) / static_cast<double>(own.rows()));
+  const double weight = static_cast<double>(own.words()) / batch.words() *
+                        (static_cast<double>(batch.rows()) / own.rows());
   named(own.previous.words, "previous");
   named(own.current.words, "current");
   named(own.next.words, "next");
@@ -271,8 +269,7 @@ Tensor sentence_vectors(const SkipThoughts& net, const Vocabulary& vocabulary,
     vectors.push_back(net.vectors(ended_batch(vocabulary, chosen)));
   }
   Indices places = Indices::uninitialized({std::ssize(order)});
-  for (std::size_t i = 0; i < order.size(); ++i)
-    places.mutable_data()[order[i]] = static_cast<Index>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) places.mutable_data()[order[i]] = i;
   return index_select(concat(vectors), 0, places);
 }
 

@@ -72,7 +72,7 @@ StoryVocabulary::StoryVocabulary(std::vector<std::string> words, Index entities)
     : words_(Vocabulary::of(std::move(words))), entities_(entities) {}
 
 NumberedStory::NumberedStory(const Story& story, const StoryVocabulary& vocabulary, Random& random)
-    : answer(-1), entities(static_cast<std::size_t>(vocabulary.entities()), -1) {
+    : answer(-1), entities(vocabulary.entities(), -1) {
   std::vector<std::string> all = story.passage;
   all.insert(all.end(), story.question.begin(), story.question.end());
   const std::vector<Index> present = entities_of(all);
@@ -82,12 +82,12 @@ NumberedStory::NumberedStory(const Story& story, const StoryVocabulary& vocabula
   const Indices order = random.permutation(vocabulary.entities());
   std::vector<Index> numbers(entity_names().size(), -1);
   for (std::size_t i = 0; i < present.size(); ++i) {
-    numbers[static_cast<std::size_t>(present[i])] = order.data()[i];
-    entities[static_cast<std::size_t>(order.data()[i])] = present[i];
+    numbers[present[i]] = order.data()[i];
+    entities[order.data()[i]] = present[i];
   }
   const auto number = [&](const std::string& word) {
     const Index found = entity(word);
-    return found < 0 ? vocabulary.number(word) : numbers[static_cast<std::size_t>(found)];
+    return found < 0 ? vocabulary.number(word) : numbers[found];
   };
   std::ranges::transform(story.passage, std::back_inserter(passage), number);
   std::ranges::transform(story.question, std::back_inserter(question), number);
@@ -140,18 +140,18 @@ std::vector<StoryBatch> story_batches(const std::vector<Story>& stories,
   if (shuffled) std::ranges::copy(order.permutation(count).values(), places.begin());
   std::map<std::size_t, std::vector<NumberedStory>> by_length;
   for (const Index i : places) {
-    NumberedStory story(stories[static_cast<std::size_t>(i)], vocabulary, order);
+    NumberedStory story(stories[i], vocabulary, order);
     by_length[story.passage.size()].push_back(std::move(story));
   }
   std::vector<StoryBatch> batches;
   for (const auto& [length, all] : by_length)
-    for (std::size_t begin = 0; begin < all.size(); begin += static_cast<std::size_t>(size))
-      batches.emplace_back(std::span(all).subspan(
-          begin, std::min(static_cast<std::size_t>(size), all.size() - begin)));
+    for (std::size_t begin = 0; begin < all.size(); begin += size)
+      batches.emplace_back(
+          std::span(all).subspan(begin, std::min<std::size_t>(size, all.size() - begin)));
   if (!shuffled) return batches;
   std::vector<StoryBatch> result;
   for (const Index i : order.permutation(std::ssize(batches)).values())
-    result.push_back(batches[static_cast<std::size_t>(i)]);
+    result.push_back(batches[i]);
   return result;
 }
 
@@ -173,8 +173,7 @@ double error_rate(const AttentiveReader& net, const std::vector<StoryBatch>& bat
                   Cluster& cluster) {
   const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
     const std::vector<double> wrong =
-        wrong_answers(net, std::span(batches).subspan(static_cast<std::size_t>(shard.begin),
-                                                      static_cast<std::size_t>(shard.count())));
+        wrong_answers(net, std::span(batches).subspan(shard.begin, shard.count()));
     return std::vector{std::accumulate(wrong.begin(), wrong.end(), 0.0),
                        static_cast<double>(wrong.size())};
   });
@@ -188,8 +187,8 @@ ReadStory::ReadStory(const AttentiveReader& net, const StoryVocabulary& vocabula
   const NumberedStory numbered(story, vocabulary, numbers);
   const auto [logits, weights] = read(net, StoryBatch({&numbered, 1}));
   const Index number = argmax(logits).data()[0];
-  const Index found = numbered.entities[static_cast<std::size_t>(number)];
-  answer = found < 0 ? "none of them" : entity_names()[static_cast<std::size_t>(found)];
+  const Index found = numbered.entities[number];
+  answer = found < 0 ? "none of them" : entity_names()[found];
   probability = softmax(logits).data()[number];
   attention.assign(weights.data(), weights.data() + weights.size());
 }
@@ -218,9 +217,7 @@ std::string as_text(const ReadStory& read) {
 std::string as_svg(const std::vector<ReadStory>& stories) {
   constexpr double margin = 16, letter = 8.5, space = 8, row = 40, gap = 24, most = 16, least = 0.1;
   double width = 0, height = margin;
-  const auto width_of = [&](const std::string& word) {
-    return letter * static_cast<double>(readable(word).size());
-  };
+  const auto width_of = [&](const std::string& word) { return letter * readable(word).size(); };
   for (const ReadStory& read : stories) {
     for (const auto& sentence : sentences_of(read.story.passage)) {
       double x = 2 * margin;

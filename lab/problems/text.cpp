@@ -28,8 +28,7 @@ struct TextData {
 };
 
 double bits_a_token(const std::vector<double>& segments, const Indices& text) {
-  return std::accumulate(segments.begin(), segments.end(), 0.0) /
-         static_cast<double>(text.size() - 1);
+  return std::accumulate(segments.begin(), segments.end(), 0.0) / (text.size() - 1);
 }
 
 TransformerXl make_reader(const TextData& data, const std::string& norm, Random& random) {
@@ -74,8 +73,7 @@ class TextTrainee : public Trainee {
     const Indices text = data_.test();
     outcome.items = bits_of(net_, text);
     outcome.values["test"] = bits_a_token(outcome.items, text);
-    const double share =
-        static_cast<double>(outcome.items.size()) / static_cast<double>(text.size() - 1);
+    const double share = static_cast<double>(outcome.items.size()) / (text.size() - 1);
     for (double& item : outcome.items) item *= share;
     TransformerXl with_long_memory = net_;
     with_long_memory.memory_length = data_.sizes.long_memory;

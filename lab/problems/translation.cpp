@@ -33,20 +33,20 @@ Index count(const Ids& ids) { return std::ssize(ids); }
 // behind.
 Indices padded(const std::vector<Ids>& all, const Ids& chosen, const Ids& first, const Ids& last) {
   Index longest = 0;
-  for (const Index i : chosen) longest = std::max(longest, count(all[static_cast<std::size_t>(i)]));
+  for (const Index i : chosen) longest = std::max(longest, count(all[i]));
   Ids values;
   for (const Index i : chosen) {
-    const Ids& ids = all[static_cast<std::size_t>(i)];
+    const Ids& ids = all[i];
     for (const Ids* part : {&first, &ids, &last})
       values.insert(values.end(), part->begin(), part->end());
-    values.resize(values.size() + static_cast<std::size_t>(longest - count(ids)), Subwords::pad);
+    values.resize(values.size() + longest - count(ids), Subwords::pad);
   }
   return Indices({count(chosen), longest + 1}, values);
 }
 
 Indices lengths_with_end(const std::vector<Ids>& all, const Ids& chosen) {
   Ids lengths;
-  for (const Index i : chosen) lengths.push_back(count(all[static_cast<std::size_t>(i)]) + 1);
+  for (const Index i : chosen) lengths.push_back(count(all[i]) + 1);
   return Indices({count(chosen)}, lengths);
 }
 
@@ -78,8 +78,7 @@ BleuCounts as_counts(const std::vector<double>& numbers) {
 
 std::vector<std::string> names_of(const Subwords& subwords, const Indices& ids) {
   std::vector<std::string> names;
-  for (const Index id : ids.values())
-    names.push_back(readable(subwords.pieces()[static_cast<std::size_t>(id)]));
+  for (const Index id : ids.values()) names.push_back(readable(subwords.pieces()[id]));
   return names;
 }
 
@@ -108,7 +107,7 @@ std::vector<std::string> nearest_targets(const TranslationData& data) {
   for (std::size_t i = 0; i < train.source.size(); ++i)
     for (const std::string& word : distinct_words(train.source[i])) lines_with[word].push_back(i);
   const auto rarity = [&](const std::vector<std::size_t>& lines) {
-    return std::log(static_cast<double>(train.source.size()) / static_cast<double>(lines.size()));
+    return std::log(static_cast<double>(train.source.size()) / lines.size());
   };
   std::vector<double> lengths(train.source.size());
   for (const auto& [word, lines] : lines_with)
@@ -121,7 +120,7 @@ std::vector<std::string> nearest_targets(const TranslationData& data) {
         for (const std::size_t i : found->second)
           shared[i] += rarity(found->second) * rarity(found->second) / std::sqrt(lengths[i]);
     const auto best = std::max_element(shared.begin(), shared.end()) - shared.begin();
-    nearest.push_back(train.target[static_cast<std::size_t>(best)]);
+    nearest.push_back(train.target[best]);
   }
   return nearest;
 }
@@ -182,8 +181,8 @@ double translation_loss(const Translator& net, const std::vector<PairBatch>& bat
   const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
     double loss = 0, tokens = 0;
     for (Index i = shard.begin; i < shard.end; ++i) {
-      const PairBatch& batch = batches[static_cast<std::size_t>(i)];
-      const auto own = static_cast<double>(batch.tokens());
+      const PairBatch& batch = batches[i];
+      const double own = batch.tokens();
       loss += translation_loss(net, batch, label_smoothing).item() * own;
       tokens += own;
     }
@@ -201,13 +200,12 @@ std::vector<std::string> translate(const Translator& net, const Subwords& subwor
   std::vector<std::string> translations(lines.size());
   for (const Ids& chosen : batches_by_length(lengths, std::max<Index>(1, tokens / width))) {
     Ids longest;
-    for (const Index i : chosen)
-      longest.push_back(count(sources[static_cast<std::size_t>(i)]) * 6 / 5 + 10);
+    for (const Index i : chosen) longest.push_back(count(sources[i]) * 6 / 5 + 10);
     const auto found = net.translate(
         padded(sources, chosen, {}, {Subwords::end}), lengths_with_end(sources, chosen), longest,
         {.begin = Subwords::begin, .end = Subwords::end, .width = width});
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      const auto line = static_cast<std::size_t>(chosen[i]);
+      const Index line = chosen[i];
       if (!sources[line].empty()) translations[line] = text_of(found[i], subwords);
     }
   }
@@ -216,15 +214,14 @@ std::vector<std::string> translate(const Translator& net, const Subwords& subwor
 
 double translation_bleu(const Translator& net, const Subwords& subwords, const ParallelLines& lines,
                         Index width, Cluster& cluster) {
-  const Index numbers = static_cast<Index>(as_numbers({}).size());
+  const Index numbers = std::ssize(as_numbers({}));
   return bleu(as_counts(cluster.sums(lines.count(), numbers, [&](const Shard& shard) {
     const std::span<const std::string> sources(lines.source);
-    const auto begin = static_cast<std::size_t>(shard.begin);
-    const auto translations = translate(
-        net, subwords, sources.subspan(begin, static_cast<std::size_t>(shard.count())), width);
+    const auto translations =
+        translate(net, subwords, sources.subspan(shard.begin, shard.count()), width);
     BleuCounts counts;
     for (std::size_t i = 0; i < translations.size(); ++i)
-      counts += bleu_counts(translations[i], lines.target[begin + i]);
+      counts += bleu_counts(translations[i], lines.target[shard.begin + i]);
     return as_numbers(counts);
   })));
 }
@@ -273,8 +270,8 @@ TranslationTrainee::TranslationTrainee(const TranslationData& data,
 Tensor TranslationTrainee::loss(Index step, const Shard& shard, Random& random) {
   const PairBatch& all = batches_.at(step);
   const PairBatch own = all.part(shard.begin, shard.end);
-  const double weight = static_cast<double>(own.tokens()) / static_cast<double>(all.tokens()) *
-                        (static_cast<double>(all.rows()) / static_cast<double>(own.rows()));
+  const double weight = static_cast<double>(own.tokens()) / all.tokens() *
+                        (static_cast<double>(all.rows()) / own.rows());
   named(own.source, "source");
   named(own.targets, "targets");
   return translation_loss(net_, own, how_.label_smoothing, training(random)) * weight;
@@ -310,7 +307,7 @@ std::vector<double> bleu_shares(const std::vector<std::string>& translations,
     all += sentences.emplace_back(bleu_counts(translations[i], references[i]));
   RunningMean mean;
   for (const BleuCounts& each : sentences) mean.add(bleu(without(all, each)));
-  const auto others = static_cast<double>(sentences.size()) - 1;
+  const double others = sentences.size() - 1.0;
   std::vector<double> shares;
   for (const BleuCounts& each : sentences)
     shares.push_back(score + others * (mean.value() - bleu(without(all, each))));

@@ -75,9 +75,9 @@ double accuracy(Cluster& cluster, const TransformerClassifier& net,
   const auto sums = cluster.sums(std::ssize(batches), 2, [&](const Shard& shard) {
     double right = 0, all = 0;
     for (Index i = shard.begin; i < shard.end; ++i) {
-      const auto& [words, lengths, labels] = batches[static_cast<std::size_t>(i)];
-      right += static_cast<double>(count_equal(argmax(net(words, lengths)), labels));
-      all += static_cast<double>(labels.size());
+      const auto& [words, lengths, labels] = batches[i];
+      right += count_equal(argmax(net(words, lengths)), labels);
+      all += labels.size();
     }
     return std::vector{right, all};
   });
@@ -136,7 +136,7 @@ int run_classify(const ClassifyFlags& flags, Trainer& trainer) {
                  test_accuracy);
 
   const std::string& log_dir = flags.run_flags.log_dir;
-  const auto seed_at = [&](Index i) { return flags.seed + static_cast<std::uint64_t>(i); };
+  const auto seed_at = [&](Index i) { return flags.seed + i; };
   if (!log_dir.empty())
     for (Index i = 0; i < flags.seeds; ++i) expect_no_link(seed_directory(log_dir, seed_at(i)));
   std::optional<RunLog> log;  // of all seeds

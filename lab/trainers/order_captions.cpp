@@ -79,7 +79,7 @@ int answer(const OrderFlags& flags, const CaptionData& data) {
   const Indices order = argsort(costs);
   for (Index i = 0; i < std::min<Index>(5, order.size()); ++i) {
     const Index image = order.data()[i];
-    const auto& [descriptions, captions] = data.sets.test[static_cast<std::size_t>(image)];
+    const auto& [descriptions, captions] = data.sets.test[image];
     write_result(fmt::format("{}. image {}, cost {:.4f}: {}\n", i + 1, image + 1,
                              costs.data()[image], printable(descriptions.front())));
     for (const std::string& caption : captions)

@@ -39,7 +39,7 @@ class HypernymTraining {
     return trainer.train(
         {.net = fields(net_),
          .steps = steps,
-         .loss = {[&](Index step) { return static_cast<Index>(batches_.at(step).positive.size()); },
+         .loss = {[&](Index step) { return std::ssize(batches_.at(step).positive); },
                   [&](Index step, const Shard& shard, Random&) { return loss(step, shard); }},
          .seed = flags_.seed,
          .description =
@@ -61,7 +61,7 @@ class HypernymTraining {
     for (const Index i : order.permutation(std::ssize(sets_.train)).values()) {
       if (batches.empty() || std::ssize(batches.back().positive) == flags_.batch_size)
         batches.emplace_back();
-      batches.back().positive.push_back(sets_.train[static_cast<std::size_t>(i)]);
+      batches.back().positive.push_back(sets_.train[i]);
     }
     for (HypernymExamples& batch : batches)
       batch.negative = corrupted(batch.positive, count_, order);
@@ -72,8 +72,7 @@ class HypernymTraining {
   Tensor loss(Index step, const Shard& shard) {
     const HypernymExamples& batch = batches_.at(step);
     const auto own = [&](const Hypernyms& all) {
-      return std::span(all).subspan(static_cast<std::size_t>(shard.begin),
-                                    static_cast<std::size_t>(shard.end - shard.begin));
+      return std::span(all).subspan(shard.begin, shard.end - shard.begin);
     };
     return (mean(violations(net_, own(batch.positive))) +
             mean(relu(flags_.margin - violations(net_, own(batch.negative))))) /
@@ -125,10 +124,9 @@ class Neighbours {
     const Indices order = argsort(costs);
     for (std::size_t i = 0; i < std::min(most, pairs.size()); ++i) {
       const Index at = order.data()[i];
-      const Hypernym& pair = pairs[static_cast<std::size_t>(at)];
+      const Hypernym& pair = pairs[at];
       write_result(fmt::format(
-          "  {:<32} cost {:.4f}  {}\n",
-          printable(names_[static_cast<std::size_t>(above ? pair.general : pair.specific)]),
+          "  {:<32} cost {:.4f}  {}\n", printable(names_[above ? pair.general : pair.specific]),
           costs.data()[at], std::ranges::binary_search(all_, pair) ? "holds" : "does not hold"));
     }
   }

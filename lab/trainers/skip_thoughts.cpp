@@ -131,7 +131,7 @@ int answer(const SkipFlags& flags, const Trainer& trainer) {
   const Tensor vectors = sentence_vectors(net, vocabulary, sentences),
                query = sentence_vectors(net, vocabulary, {words_of_sentence(flags.query)});
   for (const auto& [sentence, cosine] : nearest(vectors, select(query, 0), 5)) {
-    const Triplet& found = sets.train[static_cast<std::size_t>(sentence)];
+    const Triplet& found = sets.train[sentence];
     write_result(fmt::format("{:.4f}  {}\n          before: {}\n          after: {}\n", cosine,
                              joined(found.current), joined(found.previous), joined(found.next)));
   }

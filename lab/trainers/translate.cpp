@@ -250,7 +250,7 @@ class LineTranslator {
   void write(std::span<const std::string> lines, const std::string& file) {
     for (const std::string& line : lines) {
       ++number_;
-      const auto length = static_cast<Index>(subwords_.encode(line).size());
+      const auto length = std::ssize(subwords_.encode(line));
       expect<DataError>(length <= longest_line,
                         "{}: line {} has {} subwords; at most {} can be translated", file, number_,
                         length, longest_line);

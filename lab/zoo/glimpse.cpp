@@ -45,10 +45,9 @@ GlimpseWindow glimpse_window(const Tensor& numbers, GlimpseSizes sizes, Place pl
   expect_positive("glimpse_window", "the height", height);
   expect_positive("glimpse_window", "the width", width);
   const auto number = [&](Index i) { return select(numbers, i, 1); };
-  const double whole =
-      static_cast<double>(std::max(height, width) - 1) / static_cast<double>(filters - 1);
-  return {.x = (static_cast<double>(width) + 1) / 2 * (number(0) + 1.0),
-          .y = (static_cast<double>(height) + 1) / 2 * (number(1) + 1.0),
+  const double whole = static_cast<double>(std::max(height, width) - 1) / (filters - 1);
+  return {.x = (width + 1.0) / 2 * (number(0) + 1.0),
+          .y = (height + 1.0) / 2 * (number(1) + 1.0),
           .stride = whole * exp(number(3)),
           .deviation = exp(0.5 * number(2)),
           .intensity = exp(number(4))};
@@ -64,7 +63,7 @@ Tensor gaussian_filterbank(const Tensor& center, const Tensor& stride, const Ten
       stride.shape(), deviation.shape());
   expect_positive("gaussian_filterbank", "the number of filters", filters);
   expect_positive("gaussian_filterbank", "the extent", extent);
-  const Tensor places = arange(filters) - (static_cast<double>(filters) - 1) / 2;
+  const Tensor places = arange(filters) - (filters - 1.0) / 2;
   const Tensor centers = of_each(center) + of_each(stride) * reshape(places, {filters, 1});
   const Tensor distances = (arange(extent) + 1.0 - centers) / of_each(deviation);
   const Tensor exponents = 0.5 * square(distances);

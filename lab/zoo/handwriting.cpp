@@ -140,7 +140,7 @@ HandwritingSynthesis::Written HandwritingSynthesis::write(const Tensor& text, In
   const Index batch = text.shape()[0], behind = text.shape()[1];
   const Tensor extended = concat({text, zeros(text.shape().with(1, 1))}, 1);
   std::vector<Tensor> moves{start(batch)}, weights;
-  std::vector<Index> lengths(static_cast<std::size_t>(batch), most);
+  std::vector<Index> lengths(batch, most);
   State state = first(batch);
   for (Index t = 0; t < std::ranges::max(lengths); ++t) {
     const Result result = (*this)(moves.back(), extended, state);

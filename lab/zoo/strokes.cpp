@@ -20,7 +20,7 @@ bool take_offset(std::string_view& text, real& offset) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || !(std::abs(value) <= largest)) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  text.remove_prefix(end - text.data());
   offset = static_cast<real>(value);
   if (!text.starts_with(',')) return false;
   text.remove_prefix(1);
@@ -51,7 +51,7 @@ class LineWriter {
     const Tensor noise = random_.uniform({count, 2}, -0.5, 0.5);
     const Tensor gap = random_.normal({2}, 0, 0.5);
     for (Index i = line.empty() ? 1 : 0; i < count && !full(line); ++i) {
-      const PenMove& move = drawing[static_cast<std::size_t>(i)];
+      const PenMove& move = drawing[i];
       const auto offset = [&](real rounded, Index axis) {
         return static_cast<real>((rounded + options_.grid * noise.data()[2 * i + axis]) /
                                  options_.scale);
@@ -116,7 +116,7 @@ std::vector<Strokes> stroke_lines(const std::vector<Strokes>& drawings,
   Strokes line;
   for (Index i = 0; i < count; ++i) {
     const Index chosen = order.defined() ? order.data()[i] : i;
-    if (!writer.append(drawings[static_cast<std::size_t>(chosen)], line)) continue;
+    if (!writer.append(drawings[chosen], line)) continue;
     lines.push_back(std::move(line));
     line.clear();
   }
@@ -130,12 +130,11 @@ StrokeBatch stroke_batch(std::span<const Strokes> lines) {
   expect<ArgumentError>(!lines.empty(), "stroke_batch: needs a line at least: {}", lines.size());
   const auto batch = std::ssize(lines);
   Indices lengths = Indices::uninitialized({batch});
-  for (Index b = 0; b < batch; ++b)
-    lengths.mutable_data()[b] = static_cast<Index>(lines[static_cast<std::size_t>(b)].size());
+  for (Index b = 0; b < batch; ++b) lengths.mutable_data()[b] = std::ssize(lines[b]);
   Tensor moves = zeros({*std::ranges::max_element(lengths.values()), batch, 3});
   for (Index b = 0; b < batch; ++b) {
     real* next = moves.mutable_data() + 3 * b;
-    for (const PenMove& move : lines[static_cast<std::size_t>(b)]) {
+    for (const PenMove& move : lines[b]) {
       next[0] = move.dx;
       next[1] = move.dy;
       next[2] = move.lifts ? 1 : 0;

@@ -72,7 +72,7 @@ std::string model_of(const std::vector<std::string>& pieces) {
     Message piece;
     piece.text(1, pieces[i]);
     piece.real32(2, i < specials.size() ? 0 : -static_cast<float>(i - specials.size()));
-    piece.number(3, type_of(static_cast<Index>(i)));
+    piece.number(3, type_of(i));
     model.text(1, piece.bytes());
   }
   trainer.number(3, 2);  // by byte-pair encoding

@@ -134,8 +134,8 @@ Movement movement(const Results& results, const std::string& kind, Index norm) {
                             earlier = values(earlier_name(norm));
   Movement found{{}, 0, 0};
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    found.all += std::abs(ends[i] - 1) / static_cast<double>(ends.size());
-    found.last_quarter += std::abs(ends[i] - earlier[i]) / static_cast<double>(ends.size());
+    found.all += std::abs(ends[i] - 1) / ends.size();
+    found.last_quarter += std::abs(ends[i] - earlier[i]) / ends.size();
   }
   found.row = {fmt::format("{} {}", kind, norm), Spread(ends).to_string(),
                fmt::format("{:.3f}", found.all), fmt::format("{:.4f}", found.last_quarter),
@@ -165,7 +165,7 @@ void learned_smoothing(StudyRun& run, const DivisiveSetting& setting) {
       farthest = std::max(farthest, moved.all);
       farthest_late = std::max(farthest_late, moved.last_quarter);
       const Spread sigma = results.spread({.value = smoothing_name(i)});
-      series.points.emplace_back(static_cast<double>(i), sigma.mean);
+      series.points.emplace_back(i, sigma.mean);
       series.deviations.push_back(sigma.deviation);
     }
     diagram.series.push_back(series);
@@ -174,7 +174,7 @@ void learned_smoothing(StudyRun& run, const DivisiveSetting& setting) {
   }
   run.report.table(table);
   run.report.figure("smoothing", diagram, Talk::yes);
-  const double reach = learning_rate * static_cast<double>(setting.steps);
+  const double reach = learning_rate * setting.steps;
   run.report.judged(
       {"Ren et al. 2017", "Learned smoothing falls with depth.",
        fmt::format("the first sigma less the last; Adam's steps of {} reach {:.3g}, and "

@@ -81,8 +81,7 @@ inline Outcome train(const Variant& variant, const ScoredNet& net, Index steps) 
   outcome.items = net.held_out();
   outcome.values[training_loss.value] = last_quarter.value();
   outcome.values[held_out_loss.value] =
-      std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) /
-      static_cast<double>(outcome.items.size());
+      std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) / outcome.items.size();
   note_smoothing(outcome, net.fields, smoothing_name);
   return outcome;
 }

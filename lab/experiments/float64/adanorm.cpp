@@ -61,7 +61,7 @@ void negative_factors(Report& report, const AdaNorm& subject) {
     const double least = min(subject.scale(y, {.factor = 1, .slope = 0.1}) / y).item();
     if (length == 101) at_101 = least;
     if (length == 102) at_102 = least;
-    series.points.emplace_back(static_cast<double>(length), least);
+    series.points.emplace_back(length, least);
   }
   report.figure(
       "factor",

@@ -34,14 +34,11 @@ Growth run_rnn(const std::string& norm, const std::string& label, double scale, 
   std::vector<Tensor> states{watch(random.normal({1, hidden}))};
   for (Index t = 0; t < steps; ++t) {
     states.push_back(layer.step(silence, {states.back(), {}}).h);
-    growth.states.points.emplace_back(static_cast<double>(t + 1),
-                                      std::log10(tapegrad::norm(states.back()).item()));
+    growth.states.points.emplace_back(t + 1, std::log10(tapegrad::norm(states.back()).item()));
   }
   const std::vector<Tensor> found = grad(sum(states.back()), states);
   for (Index t = 0; t < steps; ++t)
-    growth.gradients.points.emplace_back(
-        static_cast<double>(steps - t),
-        std::log10(tapegrad::norm(found[static_cast<std::size_t>(t)]).item()));
+    growth.gradients.points.emplace_back(steps - t, std::log10(tapegrad::norm(found[t]).item()));
   std::reverse(growth.gradients.points.begin(), growth.gradients.points.end());
   return growth;
 }
@@ -51,7 +48,7 @@ double last(const Series& series) { return series.points.back().second; }
 // plain, normalized: from recurrent scales of 0.5, 1 and 2
 void growth_claims(Report& report, Index steps, const std::vector<Growth>& plain,
                    const std::vector<Growth>& normalized) {
-  const double expected = 2 * static_cast<double>(steps) * std::log10(2.0);
+  const double expected = 2.0 * steps * std::log10(2.0);
   const double plain_spread = last(plain[2].states) - last(plain[0].states);
   const double spread = std::abs(last(normalized[2].states) - last(normalized[0].states));
   report.claim(

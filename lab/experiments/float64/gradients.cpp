@@ -112,7 +112,7 @@ void compare_scales(Report& report, const std::string& file, const std::string& 
   std::vector<std::vector<Course>> by_norm;  // for each norm, the courses of all seeds
   for (const Course& course : first) by_norm.push_back({course});
   for (Index i = 1; i < scale_seeds; ++i) {
-    const std::vector<Course> more = train_all(make, seed + static_cast<std::uint64_t>(i));
+    const std::vector<Course> more = train_all(make, seed + i);
     for (std::size_t norm = 0; norm < more.size(); ++norm) by_norm[norm].push_back(more[norm]);
   }
   for (const std::size_t detached : {2u, 3u}) {

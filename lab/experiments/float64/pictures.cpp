@@ -45,8 +45,7 @@ std::array<double, bins> shares(const Tensor& values) {
   std::array<double, bins> result{};
   for (const real value : values.values()) {
     const int bin = static_cast<int>(std::floor((value - least) / bin_width));
-    if (bin >= 0 && bin < bins)
-      result[static_cast<std::size_t>(bin)] += 1 / static_cast<double>(values.size());
+    if (bin >= 0 && bin < bins) result[bin] += 1.0 / values.size();
   }
   return result;
 }
@@ -63,7 +62,7 @@ struct Panel {
   std::vector<Spot> outline(const std::array<double, bins>& tall) const {
     std::vector<Spot> spots{corner};
     for (int bin = 0; bin < bins; ++bin) {
-      const double up = corner.y - height * tall[static_cast<std::size_t>(bin)] / greatest_share;
+      const double up = corner.y - height * tall[bin] / greatest_share;
       for (const int end : {bin, bin + 1}) spots.push_back({across(least + bin_width * end), up});
     }
     spots.push_back({corner.x + width, corner.y});
@@ -106,8 +105,7 @@ std::string four_forms() {
   const auto row = [&](double floor, const std::array<const char*, 3>& label,
                        const std::array<LayerNormForm, 2>& forms) {
     for (std::size_t i = 0; i < 3; ++i)
-      drawing.words({20, floor - 76 + 20 * static_cast<double>(i)}, label[i],
-                    i < 2 ? "strong" : "");
+      drawing.words({20, floor - 76 + 20.0 * i}, label[i], i < 2 ? "strong" : "");
     for (std::size_t i = 0; i < 2; ++i)
       draw_form(drawing, {{left[i], floor}}, forms[i].gradient(x, g), incoming);
   };
@@ -213,8 +211,7 @@ Series through_depth(const std::string& name, const char* norm, NormPlacement pl
   const std::vector<Tensor> gradients = grad(cross_entropy(logits, labels), states);
   Series series{name, {}};
   for (std::size_t i = 0; i < gradients.size(); ++i)
-    series.points.emplace_back(static_cast<double>(i),
-                               std::log10(tapegrad::norm(gradients[i]).item()));
+    series.points.emplace_back(i, std::log10(tapegrad::norm(gradients[i]).item()));
   return series;
 }
 
@@ -245,8 +242,7 @@ Series through_time(const std::string& name, const char* norm, double q) {
   Series series{name, {}};
   for (std::size_t back = 0; back < gradients.size(); ++back)
     series.points.emplace_back(
-        static_cast<double>(back),
-        std::log10(tapegrad::norm(gradients[gradients.size() - 1 - back]).item()));
+        back, std::log10(tapegrad::norm(gradients[gradients.size() - 1 - back]).item()));
   return series;
 }
 

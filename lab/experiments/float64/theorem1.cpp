@@ -42,7 +42,7 @@ NormOptions detached(NormOptions options, int form) {
 
 /// The theorem's prediction of dl/dx for one row.
 RowMoments exact(const Tensor& x, const Tensor& g, const NormOptions& o) {
-  const auto length = static_cast<double>(x.size());
+  const double length = x.size();
   const double deviation = stddev(x, {}, Keep::no, o.variance).item();
   const bool inside = o.place == Epsilon::inside_root;
   const double s = inside ? std::sqrt(deviation * deviation + o.epsilon) : deviation + o.epsilon;
@@ -85,7 +85,7 @@ std::vector<std::string> measure(const LayerNorm& subject, const RowSetting& set
                       std::abs(found.variance - expected.variance) / bound});
   }
   largest = std::max(largest, worst);
-  const auto count = static_cast<double>(rows);
+  const double count = rows;
   return {setting.name, detached_names[form], fmt::format("{:.6f}", sum.mean / count),
           fmt::format("{:.6f}", sum.variance / count), fmt::format("{:.0e}", worst)};
 }
@@ -205,9 +205,9 @@ void in_training(Report& report, const LayerNorm& subject, Index steps, std::uin
       Passage now;
       for (const NormRecord& each : {records[i], records[i + 1]}) {
         now.add(each, 0.5);
-        total.add(each, 1 / static_cast<double>(records.size()));
+        total.add(each, 1.0 / records.size());
       }
-      const auto at = static_cast<double>(records[i].step);
+      const double at = records[i].step;
       variances.series.back().points.emplace_back(at, now.ratio);
       means.series.back().points.emplace_back(at, now.mean_before);
     }

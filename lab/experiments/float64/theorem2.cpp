@@ -54,10 +54,10 @@ struct Solutions {
 /// basis: (rows, length, functions), the values of the functions
 Solutions solve(const Tensor& basis) {
   const Index rows = basis.shape()[0], length = basis.shape()[1], functions = basis.shape()[2];
-  const auto count = static_cast<double>(rows * length);
+  const double count = rows * length;
   const Tensor orthonormal = qr(reshape(basis, {rows * length, functions})).q * std::sqrt(count);
   const Tensor means = mean(reshape(orthonormal, basis.shape()), 1);
-  const Tensor sizes = svd(means).s / std::sqrt(static_cast<double>(rows));
+  const Tensor sizes = svd(means).s / std::sqrt(rows);
   Index broken = functions;
   while (broken > 0 && sizes.data()[broken - 1] < zero_below) --broken;
   return {functions, functions - broken, broken > 0 ? sizes.data()[broken - 1] : 0.0};
@@ -126,7 +126,7 @@ void bounded_output(Report& report, const NormalizedRows& subject) {
   for (const Index length : {4, 16, 64, 256, 1024, 4096}) {
     // A row with a single 1 has the largest mean of y^3.
     const Tensor y = subject.normalize(one_hot(Indices({1}, {0}), length));
-    const auto H = static_cast<double>(length);
+    const double H = length;
     const double linear = mean((1 - k * y) * y).item();
     const double found = linear + b * mean((square(y) - 1) * y).item();
     const double expected = b * (H - 2) / std::sqrt(H - 1) - k;
