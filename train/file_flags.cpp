@@ -8,6 +8,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/io/file.h"
+#include "tapegrad/train/json.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

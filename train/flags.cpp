@@ -17,6 +17,7 @@
 #include "tapegrad/core/printable.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -221,11 +222,15 @@ Flags::Flags(const std::string& program, const std::string& description)
 
 Flags::~Flags() = default;
 
+Json Flags::Entry::get() const {
+  return std::visit([](const auto* value) { return Json(*value); }, variable);
+}
+
 Flag Flags::enter(const std::string& name, FlagVariable variable, const std::string& help,
                   bool training) {
   const auto add_variable = [&]<class T>(T* value) {
     CLI::Option* option = add(*app_, name, *value, help);
-    entries_.push_back({name, training, [value] { return Json(*value); }, option, out_of_range<T>});
+    entries_.push_back({name, training, value, option, out_of_range<T>});
     return Flag(option);
   };
   return std::visit(add_variable, variable);

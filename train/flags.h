@@ -14,7 +14,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/shape.h"
-#include "tapegrad/train/json.h"
+#include "tapegrad/train/json_fwd.h"
 
 // CLI11 reads the command line. Programs need not compile it, which takes seconds.
 namespace CLI {
@@ -183,12 +183,14 @@ class Flags {
   struct Entry {
     std::string name;
     bool training;
-    std::function<Json()> get;
+    FlagVariable variable;
     CLI::Option* option;
     std::function<std::string(const std::string&)> last_check;
     bool may_grow = false;
     bool names_file = false;
     std::optional<Output> output = {};
+
+    Json get() const;
   };
   Flag name_file(Flag flag, const char* type, const std::optional<Output>& output);
   // The files that a flag names, as they are written or read.

@@ -1,6 +1,8 @@
 #include "tapegrad/train/json.h"
 
+#include <cmath>
 #include <set>
+#include <variant>
 #include <vector>
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -20,6 +22,16 @@ std::optional<Json> parse_json(const std::string& text, int depth) {
   const Json value = Json::parse(text, keep, /*allow_exceptions=*/false);
   if (!good || value.is_discarded()) return {};
   return value;
+}
+
+void to_json(Json& json, const Metrics& metrics) {
+  json = Json::object();
+  for (const auto& [name, value] : metrics) {
+    const double* found = std::get_if<double>(&value);
+    json[name] = found != nullptr && !std::isfinite(*found)
+                     ? Json()
+                     : std::visit([](const auto& each) { return Json(each); }, value);
+  }
 }
 
 std::string valid_utf8(const std::string& text) {

@@ -67,10 +67,10 @@ class BareRun {
     ++done_;
     if (observer_.step) observer_.step(done_, loss);
   }
-  bool judge(const Json& metrics, const ValidationMetric& metric) {
+  bool judge(const Metrics& metrics, const ValidationMetric& metric) {
     return best_.next(metric.of(metrics), done_, metric);
   }
-  void report(const Json& metrics) {
+  void report(const Metrics& metrics) {
     if (observer_.epoch) observer_.epoch(done_, epoch_loss(), metrics);
   }
 

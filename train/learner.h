@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/train/json.h"
+#include "tapegrad/train/metrics.h"
 #include "tapegrad/train/run.h"
 #include "tapegrad/train/training.h"
 
@@ -72,13 +72,13 @@ struct Learner {
 
   /// Describes data and net: lines to print before the run.
   std::string description = {};
-  /// Called at the end of each epoch; returns metrics by name, such as "validation_loss", or
-  /// nothing: Json().
-  std::function<Json()> validate = {};
+  /// Called at the end of each epoch; returns numbers by name, such as "validation_loss", or
+  /// nothing: Metrics().
+  std::function<Metrics()> validate = {};
   /// Which of them is best, for --keep-best and --patience.
   ValidationMetric metric = {};
   /// Called after the run; prints the results and returns them for the summary, if any.
-  std::function<Json()> test = {};
+  std::function<Metrics()> test = {};
 
   /// Called after each update, such as to bring parameters back into their bounds.
   std::function<void()> project = {};
@@ -109,7 +109,7 @@ struct TrainingObserver {
   std::function<void(Index step, double loss)> step = {};
   /// Called at the end of each epoch.   loss: the mean of the epoch
   /// metrics: what `Learner::validate` returned
-  std::function<void(Index step, double loss, const Json& metrics)> epoch = {};
+  std::function<void(Index step, double loss, const Metrics& metrics)> epoch = {};
 };
 
 /// Trains in the loop of `Trainer::train`, but without files, messages and interrupts, for studies.

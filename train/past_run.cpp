@@ -10,6 +10,7 @@
 #include "tapegrad/io/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/run_log.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -109,24 +110,28 @@ std::vector<std::string> PastRun::differences(
 
 Replay::Replay(const std::string& directory, Index begin, Index end)
     : rows_(logged_rows(directory)), last_step_(begin), end_(end), is_empty_(rows_.empty()) {
-  std::erase_if(rows_, [&](const Json& row) { return row["step"] <= begin || row["step"] > end; });
+  std::erase_if(rows_, [&](const Metrics& row) {
+    const Index step = std::get<Index>(row.at("step"));
+    return step <= begin || step > end;
+  });
 }
 
-void Replay::compare(const Json& row) {
-  was_due_ = was_due_ || row["step"] <= end_;
+void Replay::compare(const Metrics& row) {
+  const Index step = std::get<Index>(row.at("step"));
+  was_due_ = was_due_ || step <= end_;
   const auto index = static_cast<std::size_t>(equal_);
   if (!difference_.empty() || index == rows_.size()) return;  // or the log ends
-  const Json& logged = rows_[index];
-  for (const auto& [name, value] : row.items()) {
-    // Through text, as the log's: what is not finite is null there.
+  const Json logged = rows_[index], computed = row;
+  for (const auto& [name, value] : computed.items()) {
+    // They are compared as text, since nan differs from itself.
     const std::string now = value.dump(), before = logged.value(name, Json()).dump();
     if (name == "seconds" || now == before) continue;
     difference_ = fmt::format("after step {}, by step {}: {} is {} here, {} in the log", last_step_,
-                              row["step"].get<Index>(), name, now, before);
+                              step, name, now, before);
     return;
   }
   ++equal_;
-  last_step_ = row["step"].get<Index>();
+  last_step_ = step;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

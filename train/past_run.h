@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/train/json.h"
+#include "tapegrad/train/json_fwd.h"
+#include "tapegrad/train/metrics.h"
 #include "tapegrad/train/run_flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -50,7 +51,7 @@ class Replay {
   Replay(const std::string& directory, Index begin, Index end);
 
   /// Compares the next row to the bit, all but its "seconds".
-  void compare(const Json& row);
+  void compare(const Metrics& row);
   /// How many rows were equal before the first difference.
   Index equal() const { return equal_; }
   /// Whether the log lacks all rows that were to be compared, or has none at all.
@@ -59,7 +60,7 @@ class Replay {
   const std::string& difference() const { return difference_; }
 
  private:
-  std::vector<Json> rows_;
+  std::vector<Metrics> rows_;
   Index equal_ = 0, last_step_, end_;
   bool is_empty_, was_due_ = false;
   std::string difference_;

@@ -6,9 +6,11 @@
 #include <array>
 #include <filesystem>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/core/printable.h"
 #include "tapegrad/io/file.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/run_log.h"
 
@@ -85,6 +87,15 @@ const std::string& note_of(const std::map<std::string, std::string>& notes, cons
   const auto note = notes.find(name);
   expect<DataError>(note != notes.end(), "{}: it has no note {}", resume, name);
   return note->second;
+}
+
+void detail::parse_note(const std::map<std::string, std::string>& notes, const std::string& name,
+                        const std::string& resume,
+                        const std::function<bool(const Json& note)>& parse) {
+  const std::string& text = note_of(notes, name, resume);
+  const std::optional<Json> note = parse_json(text, 1);
+  expect<DataError>(note && parse(*note), "{}: its note {} is damaged: {}", resume, name,
+                    beginning(text));
 }
 
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& name,

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "tapegrad/core/error.h"
-#include "tapegrad/core/printable.h"
 #include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/train/flags.h"
+#include "tapegrad/train/json_fwd.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -36,6 +37,12 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
 const std::string& note_of(const std::map<std::string, std::string>& notes, const std::string& name,
                            const std::string& resume);
 
+namespace detail {
+// Throws DataError unless `parse` accepts the note.
+void parse_note(const std::map<std::string, std::string>& notes, const std::string& name,
+                const std::string& resume, const std::function<bool(const Json& note)>& parse);
+}  // namespace detail
+
 /// The result of `parse` for a note in JSON, which is a plain value or a list of them. `parse`
 /// returns nothing for a damaged note. Throws DataError, naming both, if the note is damaged or
 /// missing.
@@ -43,12 +50,11 @@ const std::string& note_of(const std::map<std::string, std::string>& notes, cons
 template <class Parse>
 auto parsed_note(const std::map<std::string, std::string>& notes, const std::string& name,
                  const std::string& resume, const Parse& parse) {
-  const std::string& text = note_of(notes, name, resume);
-  const std::optional<Json> note = parse_json(text, 1);
-  decltype(parse(*note)) value;
-  if (note) value = parse(*note);
-  expect<DataError>(value.has_value(), "{}: its note {} is damaged: {}", resume, name,
-                    beginning(text));
+  std::invoke_result_t<const Parse&, const Json&> value;
+  detail::parse_note(notes, name, resume, [&](const Json& note) {
+    value = parse(note);
+    return value.has_value();
+  });
   return *value;
 }
 

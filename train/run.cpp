@@ -10,6 +10,7 @@
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/io/file.h"
 #include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/resume.h"
 
@@ -85,12 +86,12 @@ Index RunSteps::per_row() const {
   return std::max<Index>(1, total / rows);
 }
 
-double ValidationMetric::of(const Json& metrics) const {
+double ValidationMetric::of(const Metrics& metrics) const {
   expect<Error>(metrics.contains(name),
                 "--keep-best, --patience: the validation returns no {}; set Learner::metric to "
                 "what it returns: {}",
-                name, metrics.dump());
-  return metrics[name].get<double>();
+                name, Json(metrics).dump());
+  return metrics.number(name);
 }
 
 bool BestValidation::next(double found, Index steps, const ValidationMetric& metric) {
@@ -254,7 +255,7 @@ void Run::save() {
   }
 }
 
-void Run::log_row(const Json& row) {
+void Run::log_row(const Metrics& row) {
   if (replay_) replay_->compare(row);
   log([&] { log_.row(row); });
 }
@@ -279,10 +280,10 @@ void Run::step(const StepResult& result, const RunSignals& wanted) {
   state_.row_loss.add(loss, rows);
   progress_.step(state_.steps, loss);
   if (state_.steps % steps_.per_row() == 0) {
-    Json row{{"step", state_.steps},
-             {"seconds", seconds()},
-             {"learning_rate", learning_rate},
-             {"train_loss", state_.row_loss.value()}};
+    Metrics row{{"step", state_.steps},
+                {"seconds", seconds()},
+                {"learning_rate", learning_rate},
+                {"train_loss", state_.row_loss.value()}};
     if (gradient_norm) row["gradient_norm"] = *gradient_norm;
     log_row(row);
     state_.row_loss = {};
@@ -294,7 +295,7 @@ void Run::step(const StepResult& result, const RunSignals& wanted) {
   keep_if_due();
 }
 
-bool Run::judge(const Json& metrics, const ValidationMetric& metric) {
+bool Run::judge(const Metrics& metrics, const ValidationMetric& metric) {
   if (!keeps_best_ && patience_ == 0) return false;
   return state_.best.next(metric.of(metrics), state_.steps, metric);
 }
@@ -305,25 +306,25 @@ std::string Run::count(Index steps) const {
                      steps_.total / unit);
 }
 
-void Run::report(const Json& metrics) {
-  Json row{{"step", state_.steps}, {"seconds", seconds()}};
+void Run::report(const Metrics& metrics) {
+  Metrics row{{"step", state_.steps}, {"seconds", seconds()}};
   row.update(metrics);
   log_row(row);
   std::string text =
       fmt::format("{}: training loss {:.4f}", count(state_.steps), state_.epoch_loss.value());
-  for (const auto& [name, value] : metrics.items())
-    text += fmt::format(", {} {:.4f}", in_words(name), value.get<double>());
+  for (const auto& [name, value] : metrics)
+    text += fmt::format(", {} {:.4f}", in_words(name), metrics.number(name));
   progress_.line(fmt::format("{}, {:.1f} s", text, seconds()));
   save();
   keep_if_due();
 }
 
-Json Run::tell_best(const ValidationMetric& metric) {
+Metrics Run::tell_best(const ValidationMetric& metric) {
   const auto& [value, step, failed] = state_.best;
   const std::string words = in_words(metric.name);
   if (out_of_patience())
     progress_.line(fmt::format("stopped: {} evaluations without a better {}", failed, words));
-  if (!value) return Json::object();
+  if (!value) return {};
   progress_.line(fmt::format("best {}: {:.4f}, after {}{}", words, *value, count(step),
                              keeps_best_ ? "; its weights are kept" : ""));
   return {{"best_step", step}, {"best_" + metric.name, *value}};
@@ -344,12 +345,12 @@ double Run::steps_per_second() const {
   return static_cast<double>(state_.steps - first_step_) / progress_.seconds();
 }
 
-void Run::finish(const Json& results) {
-  Json summary{{"steps", state_.steps},
-               {"seconds", seconds()},
-               {"steps_per_second", steps_per_second()},
-               {"train_loss", state_.epoch_loss.value()},
-               {"peak_rss_mb", peak_memory()}};
+void Run::finish(const Metrics& results) {
+  Metrics summary{{"steps", state_.steps},
+                  {"seconds", seconds()},
+                  {"steps_per_second", steps_per_second()},
+                  {"train_loss", state_.epoch_loss.value()},
+                  {"peak_rss_mb", peak_memory()}};
   summary.update(results);
   Writes writes;
   if (state_.steps > first_step_) writes.emplace_back([&] { log_.summary(summary); });

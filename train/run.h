@@ -10,6 +10,7 @@
 #include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/metrics.h"
 #include "tapegrad/train/interrupt.h"
+#include "tapegrad/train/metrics.h"
 #include "tapegrad/train/past_run.h"
 #include "tapegrad/train/progress.h"
 #include "tapegrad/train/run_flags.h"
@@ -42,7 +43,7 @@ struct ValidationMetric {
   bool higher_is_better = false;
 
   /// Its value among the metrics of a validation. Throws Error if they lack it.
-  double of(const Json& metrics) const;
+  double of(const Metrics& metrics) const;
 };
 
 /// The best validation of a run so far; the first of equal ones.
@@ -135,15 +136,15 @@ class Run {
   /// Call at the end of an epoch, before `report`. Judges `metrics` by `metric` if --keep-best or
   /// --patience is given; returns whether it is then the best validation so far. Throws Error if
   /// the metrics lack it.
-  bool judge(const Json& metrics, const ValidationMetric& metric);
+  bool judge(const Metrics& metrics, const ValidationMetric& metric);
   /// Call at the end of an epoch. Logs and prints `metrics` and the mean loss of the epoch.
-  void report(const Json& metrics);
+  void report(const Metrics& metrics);
   /// Call after the last step. Prints whether --patience ended the run, and which validation was
   /// the best, if any were judged; returns that for the summary.
-  Json tell_best(const ValidationMetric& metric);
+  Metrics tell_best(const ValidationMetric& metric);
   /// Logs the summary: the state of the run and `results`. A run without steps leaves the log
   /// unchanged. Throws DataError for what still cannot be written.
-  void finish(const Json& results);
+  void finish(const Metrics& results);
   /// Ends an interrupted run: saves it. Throws DataError.
   void stop();
 
@@ -170,7 +171,7 @@ class Run {
   // "epoch 3/20" or "step 300/2000"
   std::string count(Index steps) const;
   void log(const std::function<void()>& write);
-  void log_row(const Json& row);
+  void log_row(const Metrics& row);
   void keep_if_due();
   void save();
   void write_checkpoint(const std::string& path) const;

@@ -18,6 +18,7 @@
 #include "tapegrad/io/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/plot.h"
 
@@ -52,6 +53,10 @@ std::string text_of(const Json& object) {
 std::string marked(Json configuration) {
   configuration[mark] = TAPEGRAD_VERSION;
   return text_of(configuration);
+}
+
+std::vector<Json> as_json(const std::vector<Metrics>& rows) {
+  return std::vector<Json>(rows.begin(), rows.end());
 }
 
 // The names of all values in the rows, in order of first appearance.
@@ -203,8 +208,10 @@ void expect_own_log(const std::string& directory, std::uint64_t last) {
                       file);
 }
 
-double seconds_of(const Json& row) {
-  return row.contains("seconds") && row["seconds"].is_number() ? row["seconds"].get<double>() : 0;
+// 0 where a log has none.
+double seconds_of(const Metrics& row) {
+  const double seconds = row.contains("seconds") ? row.number("seconds") : 0;
+  return std::isfinite(seconds) ? seconds : 0;
 }
 
 double seconds_since_1970() {
@@ -212,12 +219,13 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(since).count();
 }
 
-// All values of a row but its place in the run. Those that are not finite are null in the file.
-EventFile::Scalars scalars_of(const Json& row) {
+// All values of a row but its place in the run.
+EventFile::Scalars scalars_of(const Metrics& row) {
   EventFile::Scalars scalars;
-  for (const auto& [name, value] : row.items())
+  for (const auto& [name, value] : row)
     if (name != "step" && name != "seconds")
-      scalars.emplace_back(name, value.is_number() ? value.get<double>() : NAN);
+      scalars.emplace_back(name,
+                           std::holds_alternative<std::string>(value) ? NAN : row.number(name));
   return scalars;
 }
 
@@ -228,6 +236,20 @@ bool is_row(const Json& value) {
          value["step"].get<std::uint64_t>() <= last_step &&
          std::all_of(value.begin(), value.end(),
                      [](const Json& each) { return each.is_number() || each.is_null(); });
+}
+
+Metrics metrics_of(const Json& row) {
+  constexpr std::uint64_t greatest = std::numeric_limits<Index>::max();
+  Metrics metrics;
+  for (const auto& [name, value] : row.items()) {
+    const bool is_whole = value.is_number_unsigned() ? value.get<std::uint64_t>() <= greatest
+                                                     : value.is_number_integer();
+    if (is_whole)
+      metrics[name] = value.get<Index>();
+    else
+      metrics[name] = value.is_null() ? NAN : value.get<double>();
+  }
+  return metrics;
 }
 
 // Throws DataError for a table with more rows up to a step than the file of rows has lines.
@@ -248,10 +270,10 @@ void expect_no_more_rows(const std::string& table, const std::string& rows, Inde
 
 }  // namespace
 
-std::vector<Json> logged_rows(const std::string& directory, Index last_step) {
+std::vector<Metrics> logged_rows(const std::string& directory, Index last_step) {
   constexpr std::size_t most_columns = 100;  // of all rows
   const std::string path = fmt::format("{}/{}", directory, rows_file);
-  std::vector<Json> rows;
+  std::vector<Metrics> rows;
   std::set<std::string> names;
   Json before{{"step", 0}};
   std::istringstream lines(text_if_exists(path));
@@ -273,7 +295,7 @@ std::vector<Json> logged_rows(const std::string& directory, Index last_step) {
     for (const auto& [name, value] : row->items()) names.insert(name);
     expect<DataError>(names.size() <= most_columns, "{}: line {} has more than {} columns", path,
                       number, most_columns);
-    if ((*row)["step"] <= last_step) rows.push_back(*row);
+    if ((*row)["step"] <= last_step) rows.push_back(metrics_of(*row));
   }
   return rows;
 }
@@ -378,7 +400,7 @@ void RunLog::start() {
   if (!rows_.empty()) write_rows();
 }
 
-void RunLog::row(const Json& metrics) {
+void RunLog::row(const Metrics& metrics) {
   rows_.push_back(metrics);
   write_rows();
 }
@@ -386,19 +408,20 @@ void RunLog::row(const Json& metrics) {
 void RunLog::write_rows() {
   if (directory_.empty()) return;
   start();
+  const std::vector<Json> rows = as_json(rows_);
   // First the file that a resuming run reads.
-  write(path(rows_file), json_lines(rows_));
-  write(path(table_file), csv(rows_));
-  write(path(curves_file), svg(curves(rows_)));
+  write(path(rows_file), json_lines(rows));
+  write(path(table_file), csv(rows));
+  write(path(curves_file), svg(curves(rows)));
   if (!original_rows_.empty())
-    write(path(fork_file), svg(curves_of_fork(rows_, original_rows_, steps_before_)));
+    write(path(fork_file), svg(curves_of_fork(rows, as_json(original_rows_), steps_before_)));
   if (events_) write_events();
 }
 
 void RunLog::write_events() {
   for (; event_rows_ < rows_.size(); ++event_rows_) {
-    const Json& row = rows_[event_rows_];
-    events_->add(row["step"].get<Index>(), began_ + seconds_of(row), scalars_of(row));
+    const Metrics& row = rows_[event_rows_];
+    events_->add(std::get<Index>(row.at("step")), began_ + seconds_of(row), scalars_of(row));
   }
 }
 

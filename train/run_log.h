@@ -10,6 +10,8 @@
 #include "tapegrad/train/event_file.h"
 #include "tapegrad/train/file_lock.h"
 #include "tapegrad/train/flags.h"
+#include "tapegrad/train/json_fwd.h"
+#include "tapegrad/train/metrics.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -49,10 +51,10 @@ void expect_own_step(const std::string& step_directory);
 
 /// The rows of the run in a directory, up to a step; none if it has no file of them. Throws
 /// DataError, naming file and line, for rows that no run has written. Drops a truncated last line
-/// with a warning.
-/// Example: `for (const Json& row : logged_rows("log")) fmt::print("{}\n", row["step"].dump())`
-std::vector<Json> logged_rows(const std::string& directory,
-                              Index last_step = std::numeric_limits<Index>::max());
+/// with a warning. Numbers that were not finite are nan.
+/// Example: `for (const Metrics& row : logged_rows("log")) fmt::print("{}\n", row.number("step"))`
+std::vector<Metrics> logged_rows(const std::string& directory,
+                                 Index last_step = std::numeric_limits<Index>::max());
 
 /// The directory of what is kept of a step, and the checkpoint of --keep-every in it: the state
 /// after that step.
@@ -91,10 +93,10 @@ class RunLog {
   /// The time spent training before this run's rows, as far as the log tells.
   double seconds_before() const { return seconds_before_; }
 
-  /// Adds a row. It has a "step", and "seconds" since the beginning of the run; columns ending
-  /// in "_loss" and "_accuracy" become curves. Throws DataError if it cannot be written; the next
-  /// call then writes it too.
-  void row(const Json& metrics);
+  /// Adds a row. It has a whole "step", and "seconds" since the beginning of the run; columns
+  /// ending in "_loss" and "_accuracy" become curves. Throws DataError if it cannot be written; the
+  /// next call then writes it too.
+  void row(const Metrics& metrics);
   /// Writes all rows again. Throws DataError.
   void write_rows();
   /// Throws DataError.
@@ -115,8 +117,8 @@ class RunLog {
   bool resumes_;
   Index steps_before_;
   bool started_ = false;
-  std::vector<Json> rows_;
-  std::vector<Json> original_rows_;  // of the run that this one forks
+  std::vector<Metrics> rows_;
+  std::vector<Metrics> original_rows_;  // of the run that this one forks
   double seconds_before_ = 0;
   double began_ = 0;  // when the run would have begun, had it never stopped; since 1970
   std::optional<EventFile> events_;

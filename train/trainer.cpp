@@ -11,6 +11,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/internal/loop.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -257,9 +258,9 @@ int Trainer::train(const Learner& learner) {
     return exit_interrupted;
   }
   if (run_.rewind > 0) return report_rewound(run, updates);
-  Json results{{"parameters", parameter_count(learner.net)}};
+  Metrics results{{"parameters", parameter_count(learner.net)}};
   results.update(run.tell_best(learner.metric));
-  if (learner.test) results.update(detail::object_of(updates.at_best(learner.test)));
+  if (learner.test) results.update(updates.at_best(learner.test));
   run.finish(results);
   if (NetState* best = updates.best()) best->swap();
   return run.interrupted() ? exit_interrupted : 0;

@@ -10,6 +10,7 @@
 #include "tapegrad/io/file.h"
 #include "tapegrad/io/safetensors.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -17,9 +18,9 @@ namespace {
 
 // Calls `body` while the net has other values.
 template <class Values>
-Json with(Values& others, const std::function<Json()>& body) {
+Metrics with(Values& others, const std::function<Metrics()>& body) {
   others.swap();
-  Json results = body();
+  Metrics results = body();
   others.swap();
   return results;
 }
@@ -156,7 +157,7 @@ double Training::step(Cluster& cluster, Index rows,
   return batch.loss;
 }
 
-Json Training::averaged(const std::function<Json()>& evaluate) {
+Metrics Training::averaged(const std::function<Metrics()>& evaluate) {
   return ema_ ? with(*ema_, evaluate) : evaluate();
 }
 
@@ -164,7 +165,7 @@ void Training::keep() {
   if (keeps_best_) best_.emplace(net_);
 }
 
-Json Training::at_best(const std::function<Json()>& finish) {
+Metrics Training::at_best(const std::function<Metrics()>& finish) {
   return best_ ? with(*best_, finish) : averaged(finish);
 }
 

@@ -51,13 +51,13 @@ class Training {
   Ema* ema() { return ema_ ? &*ema_ : nullptr; }
   Plateau* plateau() { return plateau_ ? &*plateau_ : nullptr; }
   /// Calls `evaluate` while the parameters have their averages, if --ema is given.
-  Json averaged(const std::function<Json()>& evaluate);
+  Metrics averaged(const std::function<Metrics()>& evaluate);
   /// What --keep-best has kept; null without the flag, and before the first `keep`.
   NetState* best() { return best_ ? &*best_ : nullptr; }
   /// Keeps the values that the net has now, if --keep-best is given.
   void keep();
   /// Calls `finish` while the net has the values kept. If there are none, as `averaged` does.
-  Json at_best(const std::function<Json()>& finish);
+  Metrics at_best(const std::function<Metrics()>& finish);
   /// The records of --probe; null without it.
   const Probe* probe() const { return probe_.get(); }
   /// Keeps the probe records of the run in the checkpoint `resume`. Throws DataError unless the

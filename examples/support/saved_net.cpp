@@ -5,6 +5,7 @@
 
 #include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/optimizers/ema.h"
+#include "tapegrad/train/json.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

@@ -6,7 +6,7 @@
 
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/train/flags.h"
-#include "tapegrad/train/json.h"
+#include "tapegrad/train/json_fwd.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/run_flags.h"
 

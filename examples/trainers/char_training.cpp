@@ -44,7 +44,7 @@ struct Text {
   }
 };
 
-Json scores(double loss) {
+Metrics scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
@@ -267,7 +267,7 @@ int run_char_model(const CharFlags& flags, const std::string& name, Trainer& tra
     const double loss = training.validate();
     write_result(fmt::format("validation loss {:.4f} nats per character, {:.4f} bits\n", loss,
                              loss / std::log(2.0)));
-    Json results = scores(loss);
+    Metrics results = scores(loss);
     results["tokens_per_second"] = tokens;
     if (flags.sample > 0) {
       if (!flags.run_flags.quiet && trainer.cluster().is_first()) tell_of_context(flags, model);

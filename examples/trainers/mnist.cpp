@@ -109,11 +109,11 @@ int run_mnist(const MnistFlags& flags, Trainer& trainer) {
     return cross_entropy(net(inputs, training(masks)),
                          named(part(labels, shard.begin, shard.end), "labels"));
   };
-  const auto validate = [&]() -> Json {
+  const auto validate = [&]() -> Metrics {
     const Score score = evaluate(trainer.cluster(), net, sets.validation);
     return {{"validation_loss", score.loss}, {"validation_accuracy", score.accuracy}};
   };
-  const auto test = [&]() -> Json {
+  const auto test = [&]() -> Metrics {
     const Score score = evaluate(trainer.cluster(), net, sets.test);
     write_result(
         fmt::format("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss));

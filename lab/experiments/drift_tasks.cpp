@@ -72,13 +72,13 @@ Learner image_task(const Net& net, const support::ImageSets& sets, const Conditi
               },
           .validate =
               [layer, &sets] {
-                return Json{
+                return Metrics{
                     {"validation", error_percentage(layer, sets.validation)},
                     {"validation_loss", support::mean_cross_entropy(layer, sets.validation)}};
               },
           .test =
               [layer, &sets] {
-                return Json{{"test", error_percentage(layer, sets.test)}};
+                return Metrics{{"test", error_percentage(layer, sets.test)}};
               }};
 }
 
@@ -114,11 +114,11 @@ Learner transformer_task(const support::CharText& text, const Condition& conditi
           .validate =
               [bits, half] {
                 const double found = bits(0, half);
-                return Json{{"validation", found}, {"validation_loss", found}};
+                return Metrics{{"validation", found}, {"validation_loss", found}};
               },
           .test =
               [bits, half, &text] {
-                return Json{{"test", bits(half, text.rest.size())}};
+                return Metrics{{"test", bits(half, text.rest.size())}};
               }};
 }
 

@@ -237,11 +237,11 @@ Outcome train_watched(const Learner& task, const DriftOptions& options,
                if (seen) seen(loss);
              },
          .epoch =
-             [&](Index step, double mean, const Json&) {
+             [&](Index step, double mean, const Metrics&) {
                if (step % stretch == 0) outcome.curve.push_back({step, mean});
              }});
-  for (const Json& metrics : {task.validate(), task.test()})
-    for (const auto& [name, value] : metrics.items()) outcome.values[name] = value.get<double>();
+  for (const Metrics& metrics : {task.validate(), task.test()})
+    for (const auto& [name, value] : metrics) outcome.values[name] = metrics.number(name);
   return outcome;
 }
 

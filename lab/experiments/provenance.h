@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tapegrad/train/flags.h"
+#include "tapegrad/train/json.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 

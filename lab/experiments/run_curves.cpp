@@ -48,9 +48,10 @@ Json object_in(const std::string& path) {
 
 LoggedRun read_run(const std::string& directory, const std::string& name) {
   const std::string summary = directory + "/" + summary_file;
+  const std::vector<Metrics> rows = logged_rows(directory);
   LoggedRun run{.name = name,
                 .flags = object_in(directory + "/" + config_file),
-                .rows = logged_rows(directory),
+                .rows = std::vector<Json>(rows.begin(), rows.end()),
                 .summary = is_there(summary) ? object_in(summary) : Json::object()};
   expect<DataError>(!run.rows.empty(), "{}/{}: it has no rows of a run", directory, rows_file);
   return run;

@@ -49,7 +49,7 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
                         .validate =
                             [&] {
                               found = trainee->validate();
-                              return Json{{metric.value, found.value}};
+                              return Metrics{{metric.value, found.value}};
                             },
                         .metric = {metric.value, metric.higher_is_better}};
   OptimizerFlags optimizer = problem.optimizer;
@@ -68,7 +68,7 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
                    if (trial.seen) trial.seen(step, loss);
                  },
              .epoch =
-                 [&](Index step, double loss, const Json&) {
+                 [&](Index step, double loss, const Metrics&) {
                    outcome.curve.push_back({step, loss, found.loss});
                    for (const auto& [name, value] : found.traced)
                      outcome.traces[name].emplace_back(step, value);
@@ -79,7 +79,7 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
   if (trial.tested)
     updates.at_best([&] {
       trainee->test(outcome);
-      return Json();
+      return Metrics();
     });
   return outcome;
 }

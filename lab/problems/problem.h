@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/matrix.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/trainer.h"
 

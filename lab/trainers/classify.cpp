@@ -6,6 +6,7 @@
 #include "problems/sentences.h"
 #include "support/data_files.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/spread.h"
@@ -99,25 +100,26 @@ int train(const ClassifyFlags& flags, const Sets& sets, SentenceTrainee& learner
     return accuracy(trainer.cluster(), learner.classifier(), learner.batches(sentences));
   };
   const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
-  return trainer.train({.net = learner.net(),
-                        .steps = steps,
-                        .loss = learner.batch_loss(),
-                        .seed = seed,
-                        .description = fmt::format(
-                            "model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
-                            learner.vocabulary().count(), parameter_count(learner.classifier()),
-                            steps.total, flags.batch_tokens, seed),
-                        .validate =
-                            [&] {
-                              return Json{{"validation_accuracy", accuracy_on(sets->validation)}};
-                            },
-                        .metric = {.name = "validation_accuracy", .higher_is_better = true},
-                        .test =
-                            [&] {
-                              test_accuracy = accuracy_on(sets->test);
-                              write_result(fmt::format("test accuracy {:.4f}\n", test_accuracy));
-                              return Json{{"test_accuracy", test_accuracy}};
-                            }});
+  return trainer.train(
+      {.net = learner.net(),
+       .steps = steps,
+       .loss = learner.batch_loss(),
+       .seed = seed,
+       .description =
+           fmt::format("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
+                       learner.vocabulary().count(), parameter_count(learner.classifier()),
+                       steps.total, flags.batch_tokens, seed),
+       .validate =
+           [&] {
+             return Metrics{{"validation_accuracy", accuracy_on(sets->validation)}};
+           },
+       .metric = {.name = "validation_accuracy", .higher_is_better = true},
+       .test =
+           [&] {
+             test_accuracy = accuracy_on(sets->test);
+             write_result(fmt::format("test accuracy {:.4f}\n", test_accuracy));
+             return Metrics{{"test_accuracy", test_accuracy}};
+           }});
 }
 
 /// Runs the program with its flags; returns the exit code.

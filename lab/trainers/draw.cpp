@@ -81,7 +81,7 @@ int run_training(const DrawFlags& flags, Trainer& trainer) {
   const auto steps = RunSteps::epochs(flags.epochs, drawing.per_epoch());
   const auto measure = [&](const std::string& name, const ImageSet& set, std::uint64_t stream) {
     const Bound found = mean_bound(net, set, noise.stream(stream), trainer.cluster());
-    return Json{{name + "_bound", found.total}, {name + "_divergence", found.divergence}};
+    return Metrics{{name + "_bound", found.total}, {name + "_divergence", found.divergence}};
   };
   return trainer.train(
       {.net = fields(net),
@@ -97,10 +97,10 @@ int run_training(const DrawFlags& flags, Trainer& trainer) {
        .metric = {.name = "validation_bound"},
        .test =
            [&] {
-             const Json found = measure("test", sets.test, 2);
+             const Metrics found = measure("test", sets.test, 2);
              write_result(fmt::format(
                  "test: at most {:.2f} nats per image, {:.2f} of them for the latent variables\n",
-                 found["test_bound"].get<double>(), found["test_divergence"].get<double>()));
+                 found.number("test_bound"), found.number("test_divergence")));
              if (!flags.svg.empty() && trainer.cluster().is_first())
                write_picture(flags.svg, net, sets, noise);
              return found;

@@ -109,8 +109,8 @@ void write_picture(const HandwritingFlags& flags, const HandwritingNet& net, con
 }
 
 /// Tests the net; returns what it has found.
-Json test(const HandwritingFlags& flags, const HandwritingSets& sets, const HandwritingNet& net,
-          const Lines& lines, Cluster& cluster) {
+Metrics test(const HandwritingFlags& flags, const HandwritingSets& sets, const HandwritingNet& net,
+             const Lines& lines, Cluster& cluster) {
   const double found = mean_cost(net, lines, cluster);
   Random order = Random(flags.seed).stream(1);
   const auto [one, by_pen] = handwriting_baselines(sets.train(order), lines);
@@ -148,12 +148,12 @@ int run_training(const HandwritingFlags& flags, Trainer& trainer) {
                        flags.model.net.layers, parameter_count(net), steps.total, flags.batch_size),
        .validate =
            [&] {
-             return Json{{"validation_loss",
-                          mean_cost(net, learner.validation_lines(), trainer.cluster())}};
+             return Metrics{{"validation_loss",
+                             mean_cost(net, learner.validation_lines(), trainer.cluster())}};
            },
        .test =
            [&] {
-             const Json found = test(flags, sets, net, learner.test_lines(), trainer.cluster());
+             const Metrics found = test(flags, sets, net, learner.test_lines(), trainer.cluster());
              if (!flags.svg.empty() && trainer.cluster().is_first())
                write_picture(flags, net, learner.test_lines());
              return found;

@@ -26,8 +26,8 @@ std::string to_string(const BothRetrievals& found) {
   return line("  images by captions", found.image) + line("  captions by images", found.caption);
 }
 
-Json to_json(const BothRetrievals& found, const std::string& prefix) {
-  Json results;
+Metrics to_metrics(const BothRetrievals& found, const std::string& prefix) {
+  Metrics results;
   const auto add = [&](const std::string& what, const Retrieval& r) {
     results[prefix + what + "_R@1"] = r.recall_1;
     results[prefix + what + "_R@5"] = r.recall_5;
@@ -57,13 +57,13 @@ int train_order(const OrderFlags& flags, const CaptionData& data, Trainer& train
            fmt::format("model: {} words, {} features, {} parameters; {} steps of {} pairs\n",
                        data.vocabulary.count(), data.features.count(),
                        parameter_count(learner.order()), steps.total, flags.batch_size),
-       .validate = [&] { return to_json(search(data.sets.validation), "validation_"); },
+       .validate = [&] { return to_metrics(search(data.sets.validation), "validation_"); },
        .metric = {.name = "validation_image_mean_recall", .higher_is_better = true},
        .test =
            [&] {
              const BothRetrievals found = search(data.sets.test);
              write_result(fmt::format("test set:\n{}", to_string(found)));
-             return to_json(found, "test_");
+             return to_metrics(found, "test_");
            }});
 }
 

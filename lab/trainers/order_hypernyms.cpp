@@ -47,7 +47,7 @@ class HypernymTraining {
                          parameter_count(net_), steps.total, 2 * flags_.batch_size),
          .validate =
              [&] {
-               return Json{{"validation_accuracy", threshold().accuracy}};
+               return Metrics{{"validation_accuracy", threshold().accuracy}};
              },
          .metric = {.name = "validation_accuracy", .higher_is_better = true},
          .test = [&] { return finish(); },
@@ -85,7 +85,7 @@ class HypernymTraining {
                           violations(net_, sets_.validation.negative));
   }
 
-  Json finish() {
+  Metrics finish() {
     const double accuracy =
         threshold_accuracy(threshold().bound, violations(net_, sets_.test.positive),
                            violations(net_, sets_.test.negative));

@@ -8,6 +8,7 @@
 #include "support/data_files.h"
 #include "support/saved_net.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -72,7 +73,7 @@ void expect_same(const ParserVocabulary& vocabulary, const Trainer& trainer) {
     });
 }
 
-Json test(const TransitionParser& net, const ParserData& data, Cluster& cluster) {
+Metrics test(const TransitionParser& net, const ParserData& data, Cluster& cluster) {
   const auto [all, words] = score(cluster, net, data.vocabulary, data.test);
   write_result(
       fmt::format("test UAS {:.4f}, LAS {:.4f} without punctuation, {:.4f} and {:.4f} with it\n",
@@ -108,9 +109,9 @@ int run_training(const ParseFlags& flags, Trainer& trainer) {
            [&] {
              const AttachmentScore found =
                  score(cluster, net, data.vocabulary, data.validation).without_punctuation;
-             return Json{{"validation_loss", mean_loss(cluster, net, data.validation_steps)},
-                         {"validation_uas", found.uas()},
-                         {"validation_las", found.las()}};
+             return Metrics{{"validation_loss", mean_loss(cluster, net, data.validation_steps)},
+                            {"validation_uas", found.uas()},
+                            {"validation_las", found.las()}};
            },
        .metric = {.name = "validation_las", .higher_is_better = true},
        .test = [&] { return test(net, data, cluster); },

@@ -8,6 +8,7 @@
 #include "support/saved_net.h"
 #include "tapegrad/io/file.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -101,14 +102,14 @@ int run_training(const ReadFlags& flags, Trainer& trainer) {
            steps.total, flags.batch_size),
        .validate =
            [&] {
-             return Json{{"validation_error", error(learner.validation_batches())}};
+             return Metrics{{"validation_error", error(learner.validation_batches())}};
            },
        .metric = {.name = "validation_error"},
        .test =
            [&] {
              const double found = error(learner.test_batches());
              write_result(fmt::format("test error {:.4f}\n", found));
-             return Json{{"test_error", found}};
+             return Metrics{{"test_error", found}};
            },
        .notes =
            [&] {

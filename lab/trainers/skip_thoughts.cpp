@@ -9,6 +9,7 @@
 #include "support/data_files.h"
 #include "support/saved_net.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -91,7 +92,7 @@ int run_training(const SkipFlags& flags, Trainer& trainer) {
            vocabulary.words().size(), parameter_count(net), steps.total, flags.batch_size),
        .validate =
            [&] {
-             return Json{{"validation_loss", validation_loss()}};
+             return Metrics{{"validation_loss", validation_loss()}};
            },
        .test =
            [&] {
@@ -101,7 +102,8 @@ int run_training(const SkipFlags& flags, Trainer& trainer) {
                  fmt::format("validation loss {:.4f} nats per word; {:.4f} with the vectors of "
                              "other sentences\n",
                              loss, strange));
-             return Json{{"validation_loss", loss}, {"validation_loss_of_other_vectors", strange}};
+             return Metrics{{"validation_loss", loss},
+                            {"validation_loss_of_other_vectors", strange}};
            },
        .notes =
            [&] {

@@ -12,6 +12,7 @@
 #include "support/saved_net.h"
 #include "tapegrad/io/file.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -165,9 +166,9 @@ void expect_short(const TranslationData& data) {
 }
 
 /// Scores the net on all test sets; returns what it has found.
-Json test(const TranslateFlags& flags, const TranslationData& data, const Translator& net,
-          Cluster& cluster) {
-  Json results;
+Metrics test(const TranslateFlags& flags, const TranslationData& data, const Translator& net,
+             Cluster& cluster) {
+  Metrics results;
   write_result(fmt::format("by a beam of {}:\n", flags.beam));
   for (const auto& [name, lines] : data.sets.tests) {
     const double bleu = translation_bleu(net, data.subwords, lines, flags.beam, cluster);
@@ -202,10 +203,11 @@ int train(const TranslateFlags& flags, const TranslationData& data, Trainer& tra
            flags.seed),
        .validate =
            [&] {
-             return Json{{"validation_loss",
-                          translation_loss(net, data.validation, flags.label_smoothing, cluster)},
-                         {"validation_bleu",
-                          translation_bleu(net, data.subwords, data.sets.validation, 1, cluster)}};
+             return Metrics{
+                 {"validation_loss",
+                  translation_loss(net, data.validation, flags.label_smoothing, cluster)},
+                 {"validation_bleu",
+                  translation_bleu(net, data.subwords, data.sets.validation, 1, cluster)}};
            },
        .test = [&] { return test(flags, data, net, cluster); },
        .notes =

@@ -6,6 +6,7 @@
 #include "attack.h"
 #include "support/scratch.h"
 #include "tapegrad/io/file.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/run_log.h"
 
 namespace tapegrad::attack {

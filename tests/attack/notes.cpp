@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "attack.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/resume.h"
 #include "trainer_flags.h"
 

@@ -53,7 +53,9 @@ for path in public_headers(root, layers):
 
 for layer, functions in files.items():
     header = layer if layer in ("linalg", "cluster", "zoo") else "train"
-    head = f"#include <tapegrad/{header}.h>\n\nusing namespace tapegrad;\n\n"
+    head = f"#include <tapegrad/{header}.h>\n"
+    head += "#include <tapegrad/train/json.h>\n" * (header == "train")
+    head += "\nusing namespace tapegrad;\n\n"
     (out / f"examples_{layer}.cpp").write_text(head + "\n".join(functions))
 (out / "examples.cpp").write_text(
     '#include "examples.h"\n\n' + "".join(f"void {function}();\n" for function, _ in listed)

@@ -42,7 +42,7 @@ TEST_CASE("a study sees gradients, losses and epochs of its training") {
                                            losses.push_back(loss);
                                          },
                                      .epoch =
-                                         [&](Index step, double loss, const Json& metrics) {
+                                         [&](Index step, double loss, const Metrics& metrics) {
                                            CHECK(metrics.empty());
                                            ends.push_back(step);
                                            means.push_back(loss);
@@ -67,7 +67,7 @@ TEST_CASE("a mean loss is over the rows of its batches") {
                   }};
   Training updates = halving.updates(2);
   double mean = 0;
-  train(learner, updates, {.epoch = [&](Index, double loss, const Json&) { mean = loss; }});
+  train(learner, updates, {.epoch = [&](Index, double loss, const Metrics&) { mean = loss; }});
   CHECK(mean == 26);  // (3 * 32 + 1 * 8) / 4
   REQUIRE(shards.size() == 2);
   CHECK(shards[0].end == 3);
@@ -77,7 +77,7 @@ TEST_CASE("a mean loss is over the rows of its batches") {
 TEST_CASE("a study keeps the values of its best validation") {
   Halving halving;
   Learner learner = halving.learner({.total = 4, .per_epoch = 1});
-  learner.validate = [&] { return Json{{"distance", std::abs(halving.w.value().item() - 2)}}; };
+  learner.validate = [&] { return Metrics{{"distance", std::abs(halving.w.value().item() - 2)}}; };
   Training updates = halving.updates(4);
   CHECK_THROWS_WITH(train(learner, updates),
                     Contains("the validation returns no validation_loss; set Learner::metric"));
@@ -88,7 +88,7 @@ TEST_CASE("a study keeps the values of its best validation") {
   CHECK(best.value == 0.0);
   CHECK(best.step == 2);
   CHECK(halving.w.value().item() == 0.5);
-  CHECK(again.at_best([&] { return Json(halving.w.value().item()); }) == 2.0);
+  CHECK(again.at_best([&] { return Metrics{{"w", halving.w.value().item()}}; }).number("w") == 2.0);
 }
 
 TEST_CASE("a study brings parameters back after each update and goes on after a loss of nan") {

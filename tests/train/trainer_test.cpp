@@ -8,6 +8,7 @@
 #include "support/said.h"
 #include "support/scratch.h"
 #include "tapegrad/train.h"
+#include "tapegrad/train/json.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -71,7 +72,7 @@ TEST_CASE("what a run writes is its own until it ends") {
       learner.random = {{"dropout", &random}};
       learner.validate = [&] {
         said = said_by([&] { code = trained({other_flag, "--lr=0.5"}, nothing); });
-        return Json();
+        return Metrics();
       };
     };
     CHECK(trained({flag}, evaluates) == 0);
@@ -231,8 +232,8 @@ TEST_CASE("the loss may read what is carried and not trained") {
 
 TEST_CASE("an evaluation and an end without results are nothing to complain about") {
   const auto silent = [](Learner& learner, Random&) {
-    learner.validate = [] { return Json(); };
-    learner.test = [] { return Json(); };
+    learner.validate = [] { return Metrics(); };
+    learner.test = [] { return Metrics(); };
   };
   CHECK(trained({}, silent) == 0);
 }
@@ -293,10 +294,10 @@ TEST_CASE("the mean loss of an epoch is over its rows, whatever the order of the
     };
     CHECK(trained({in_parts ? "--shards=2" : "--shards=1", "--log-dir=" + folder.path.string()},
                   of_batches) == 0);
-    const std::vector<Json> rows = logged_rows(folder.path);
+    const std::vector<Metrics> rows = logged_rows(folder.path);
     CHECK(rows.size() >= 200);
-    for (const Json& row : rows)
-      if (row.contains("train_loss")) CHECK(row["train_loss"] == 3);
+    for (const Metrics& row : rows)
+      if (row.contains("train_loss")) CHECK(row.number("train_loss") == 3);
     CHECK(parse_json(read_text(folder / "summary.json"), 1).value()["train_loss"] == 3);
   }
 }
@@ -316,7 +317,7 @@ TEST_CASE("projections act after each update") {
         CHECK(min(each.value()).item() > -1e-4);
         CHECK(max(each.value()).item() < 0.1001);
       }
-      return Json();
+      return Metrics();
     };
   };
   CHECK(trained({}, project) == 0);
@@ -354,12 +355,12 @@ struct Descent {
           .validate =
               [&] {
                 const double off = x.value().item() - 0.45;
-                return Json{{"validation_loss", off * off}, {"validation_score", -off * off}};
+                return Metrics{{"validation_loss", off * off}, {"validation_score", -off * off}};
               },
           .test =
               [&] {
                 judged = x.value().item();
-                return Json();
+                return Metrics();
               }};
       change(learner);
       const int code = trainer.train(learner);
@@ -418,7 +419,7 @@ TEST_CASE("with --keep-best, a run ends with the weights of the best validation"
   CHECK(descent.train({"--quiet", "--keep-best"}) == 0);
   CHECK(descent.last == Approx(0.4));
   descent.change = [](Learner& learner) {
-    learner.validate = [] { return Json{{"validation_loss", 1}}; };
+    learner.validate = [] { return Metrics{{"validation_loss", 1}}; };
   };
   CHECK(descent.train({"--quiet", "--keep-best"}) == 0);
   CHECK(descent.last == Approx(0.8));
@@ -490,7 +491,7 @@ TEST_CASE("what does not validate has no best validation") {
   }
   CHECK(descent.train({"--quiet"}) == 0);
   descent.change = [](Learner& learner) {
-    learner.validate = [] { return Json{{"validation_error", 0.5}}; };
+    learner.validate = [] { return Metrics{{"validation_error", 0.5}}; };
   };
   CHECK_THAT(said_by([&] {
                CHECK(descent.train({"--quiet", "--patience=1"}) == 1);
@@ -499,7 +500,7 @@ TEST_CASE("what does not validate has no best validation") {
                       "{\"validation_error\":0.5}"));
   // One that is not finite is never better.
   descent.change = [](Learner& learner) {
-    learner.validate = [] { return Json{{"validation_loss", NAN}}; };
+    learner.validate = [] { return Metrics{{"validation_loss", NAN}}; };
   };
   CHECK_THAT(said_by([&] { CHECK(descent.train({"--patience=2"}) == 0); }),
              Contains("epoch 2/20: ") && !Contains("epoch 3/20: "));

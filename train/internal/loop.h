@@ -32,9 +32,6 @@ inline void follow(const Learner& learner, Training& updates) {
   if (learner.carried) updates.carries(learner.carried);
 }
 
-/// A function that prints its results may return nothing.
-inline Json object_of(const Json& metrics) { return metrics.is_null() ? Json::object() : metrics; }
-
 /// Takes steps until the run is over, and at the end of each epoch validates, keeps the best
 /// values, and reports.
 ///   run: `Run`, or what has the same members without files   take(step): takes a step of the run
@@ -44,15 +41,16 @@ void train_epochs(const Learner& learner, Training& updates, AnyRun& run, const 
     take(run.steps_done());
     const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == learner.steps.total;
     if (!ends_epoch) continue;
-    Json metrics = Json::object();
+    Metrics metrics;
     if (learner.validate)
       metrics = updates.averaged([&] {
-        const Json found = object_of(learner.validate());
+        const Metrics found = learner.validate();
         if (run.judge(found, learner.metric)) updates.keep();
         return found;
       });
     if (Plateau* plateau = updates.plateau())
-      plateau->next(metrics.value("validation_loss", run.epoch_loss()));
+      plateau->next(metrics.contains("validation_loss") ? metrics.number("validation_loss")
+                                                        : run.epoch_loss());
     run.report(metrics);
   }
 }

@@ -25,10 +25,10 @@ Learner regression(const std::string& norm, Index steps = 100) {
   return {.net = fields(net),
           .steps = RunSteps::epochs(1, steps),
           .loss = [=](Index) { return loss(); },
-          .validate = [] { return Json::object(); },
+          .validate = [] { return Metrics(); },
           .test =
               [=] {
-                return Json{{"test", loss().item()}};
+                return Metrics{{"test", loss().item()}};
               }};
 }
 
@@ -157,8 +157,8 @@ Learner recurrent_task(const std::string& norm) {
   return {.net = fields(net),
           .steps = RunSteps::epochs(1, 20),
           .loss = [=](Index) { return loss(); },
-          .validate = [] { return Json::object(); },
-          .test = [] { return Json::object(); }};
+          .validate = [] { return Metrics(); },
+          .test = [] { return Metrics(); }};
 }
 
 /// By how much the length of a weight that feeds a norm grows in 20 steps, at most and at least.
