@@ -88,7 +88,7 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
           }};
 }
 
-// The same, with another length in each step: each of 17 to 128 once in 112 steps.
+// Batches change their length in each step: 17 to 128, each once in 112 steps.
 BenchRow transformer_varying() {
   return {"transformer_varying", []() -> Step {
             Random random(1);

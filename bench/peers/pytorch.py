@@ -239,7 +239,7 @@ def transformer(layers, channels, heads, length, batch, dropout=0.0, **options):
 
 
 def transformer_varying():
-    """With another length in each step: each of 17 to 128 once in 112 steps."""
+    """Batches change their length in each step: 17 to 128, each once in 112 steps."""
     net = Transformer(4, 128, 4, 128, 0.0)
     batches = itertools.cycle([torch.randint(65, (2, 16, 17 + 37 * i % 112)) for i in range(112)])
     return minimizing(net, lambda ids, targets: F.cross_entropy(net(ids).flatten(0, -2), targets.flatten()),
