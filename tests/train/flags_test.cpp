@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <clocale>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
