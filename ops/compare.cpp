@@ -37,7 +37,6 @@ Tensor greater(const Tensor& a, const Tensor& b, Place place) {
 Tensor greater_equal(const Tensor& a, const Tensor& b, Place place) {
   return apply("greater_equal", place, elementwise().greater_equal, a, b);
 }
-
 Tensor isfinite(const Tensor& x, Place place) {
   return apply("isfinite", place, elementwise().isfinite, x);
 }

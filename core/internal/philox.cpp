@@ -75,7 +75,8 @@ HWY_EXPORT(write_blocks);
 HWY_EXPORT(choose);
 
 void philox(std::uint64_t seed, std::uint64_t first, Index blocks, std::uint32_t* words) {
-  detail::dispatched([&] { HWY_DYNAMIC_DISPATCH(write_blocks)(seed, first, blocks, words); });
+  instruction_set();  // chosen before Highway dispatches
+  HWY_DYNAMIC_DISPATCH(write_blocks)(seed, first, blocks, words);
 }
 
 Choices::Choices(std::uint64_t seed, std::uint64_t start, double probability)

@@ -14,11 +14,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 const std::string& instruction_set();
 
 namespace detail {
-/// Calls get() after telling Highway to dispatch to `instruction_set()`.
+/// What get() finds once Highway dispatches to `instruction_set()`. Each get is called once.
 template <class Get>
-auto dispatched(const Get& get) {
-  instruction_set();
-  return get();
+const auto& dispatched(const Get& get) {
+  static const auto& found = *(instruction_set(), get());
+  return found;
 }
 }  // namespace detail
 

@@ -41,6 +41,9 @@ struct Head {
     return term.values + b * term.batch_stride + h * term.head_stride + query * term.query_stride;
   }
   Index row(Index query) const { return (b * a.heads + h) * a.queries + query; }
+  void scale(Heads<real> x, Index position, real factor) const {
+    elementwise().mul({at(x, position), false}, {&factor, true}, at(x, position), a.width);
+  }
   // How many keys a query may see.
   Index visible(Index query) const {
     return a.causal ? std::max<Index>(0, query + 1 + a.keys - a.queries) : a.keys;
@@ -110,10 +113,10 @@ class TransposedHead {
   std::optional<Packed> packed_;
 };
 
-void scores_of(const Block& block, Heads<const real> q, const TransposedHead& k, real* scores) {
+// Makes the dot products of a block's pairs their scores.
+void finish_scores(const Block& block, real* scores) {
   const Head& head = block.head;
   const Attention& a = head.a;
-  k.multiply(block, q, scores);
   elementwise().mul({scores, false}, {&a.scale, true}, scores, block.scores());
   for (Index i = block.begin; i < block.end; ++i, scores += block.keys()) {
     const Index visible = block.visible(i);
@@ -143,59 +146,71 @@ void read_kept(const Block& block, real* factors) {
                  factors);
 }
 
-// Queries [begin, end) against all their keys. Weights are relative to the greatest score so
-// far. When a greater one appears, the running sums, which start from the zeros in `out`, are
-// scaled down (Milakov and Gimelshein 2018, algorithm 3).
+// Makes the scores of a block weights, relative to the greatest score that the query has had. When
+// a greater one appears, the query's sums in `out` are scaled down (Milakov and Gimelshein 2018,
+// algorithm 3). While keys remain, inverse_sum is the sum of the weights.
+void weights_of(const Block& block, Heads<real> out, SoftmaxRow* rows, real* scores,
+                real* factors) {
+  const Head& head = block.head;
+  std::array<real, block_queries> greatest;  // all first, so that their latencies overlap
+  for (Index i = 0; i < block.queries(); ++i)
+    greatest[i] = reduce().max(scores + i * block.keys(), block.keys());
+  real* row = scores;
+  for (Index i = block.begin; i < block.end; ++i, row += block.keys()) {
+    SoftmaxRow& so_far = rows[head.row(i)];
+    const real here = greatest[i - block.begin];
+    if (here == hidden) {
+      std::fill_n(row, block.keys(), real{0});
+      continue;
+    }
+    if (here > so_far.greatest) {
+      if (so_far.greatest != hidden) {
+        const real shrink = std::exp(so_far.greatest - here);
+        head.scale(out, i, shrink);
+        so_far.inverse_sum *= shrink;
+      }
+      so_far.greatest = here;
+    }
+    so_far.inverse_sum += softmax_loops().exp_sum(row, block.keys(), so_far.greatest, row);
+  }
+  if (head.a.kept) {
+    read_kept(block, factors);
+    elementwise().mul({scores, false}, {factors, false}, scores, block.scores());
+  }
+}
+
+// Before the first key, and after the last.
+void begin_query(const Head& head, Index query, Heads<real> out, SoftmaxRow* rows) {
+  std::fill_n(head.at(out, query), head.a.width, real{0});
+  rows[head.row(query)] = {hidden, 0};
+}
+void end_query(const Head& head, Index query, Heads<real> out, SoftmaxRow* rows) {
+  SoftmaxRow& row = rows[head.row(query)];
+  if (row.inverse_sum == 0) {
+    row.greatest = -hidden;
+    return;
+  }
+  row.inverse_sum = 1 / row.inverse_sum;
+  head.scale(out, query, row.inverse_sum);
+}
+
+// Queries [begin, end) against all their keys.
 void forward_queries(const Head& head, Heads<const real> q, const TransposedHead& k,
                      Heads<const real> v, Heads<real> out, SoftmaxRow* rows, Index begin, Index end,
                      real* scores, real* factors) {
-  const Attention& a = head.a;
-  std::array<real, block_queries> greatest, totals{};
-  greatest.fill(hidden);
-  const auto sums = [&](Index query) { return head.at(out, query); };
-  const auto scale_sums = [&](Index query, real factor) {
-    elementwise().mul({sums(query), false}, {&factor, true}, sums(query), a.width);
-  };
   const auto add = [&](const Block& block) {
-    scores_of(block, q, k, scores);
-    std::array<real, block_queries> greatest_here;
-    for (Index i = 0; i < block.queries(); ++i)
-      greatest_here[i] = reduce().max(scores + i * block.keys(), block.keys());
-    real* row = scores;
-    for (Index i = block.begin; i < block.end; ++i, row += block.keys()) {
-      real &so_far = greatest[i - begin], &total = totals[i - begin];
-      const real here = greatest_here[i - block.begin];
-      if (here == hidden) {
-        std::fill_n(row, block.keys(), real{0});
-        continue;
-      }
-      if (here > so_far) {
-        if (so_far != hidden) {
-          const real shrink = std::exp(so_far - here);
-          scale_sums(i, shrink);
-          total *= shrink;
-        }
-        so_far = here;
-      }
-      total += softmax_loops().exp_sum(row, block.keys(), so_far, row);
-    }
-    if (a.kept) {
-      read_kept(block, factors);
-      elementwise().mul({scores, false}, {factors, false}, scores, block.scores());
-    }
-    gemm_serial(block.queries(), a.width, block.keys(), {scores, block.keys()},
-                {head.at(v, block.first), v.stride}, {sums(block.begin), out.stride},
-                sums(block.begin), out.stride, a.precision);
+    k.multiply(block, q, scores);
+    finish_scores(block, scores);
+    weights_of(block, out, rows, scores, factors);
+    real* sums = head.at(out, block.begin);
+    gemm_serial(block.queries(), head.a.width, block.keys(), {scores, block.keys()},
+                {head.at(v, block.first), v.stride}, {sums, out.stride}, sums, out.stride,
+                head.a.precision);
   };
+  for (Index i = begin; i < end; ++i) begin_query(head, i, out, rows);
   for (Index first = 0; first < head.visible(end - 1); first += block_keys)
     for_block(head, begin, first, add);
-  for (Index i = begin; i < end; ++i) {
-    const real total = totals[i - begin];
-    const bool sees_keys = total != 0;
-    if (sees_keys) scale_sums(i, 1 / total);
-    rows[head.row(i)] =
-        sees_keys ? SoftmaxRow{greatest[i - begin], 1 / total} : SoftmaxRow{-hidden, 0};
-  }
+  for (Index i = begin; i < end; ++i) end_query(head, i, out, rows);
 }
 
 // What the backward pass reads and writes.
@@ -220,7 +235,8 @@ void backward_block(const Block& block, const Gradients& t, const TransposedHead
   std::array<real, block_queries> means;  // all of them first, so that their latencies overlap
   for (Index i = 0; i < queries; ++i)
     means[i] = reduce().dot(query(t.g, block.begin + i), query(t.out, block.begin + i), a.width);
-  scores_of(block, t.q, all_k, p);
+  all_k.multiply(block, t.q, p);
+  finish_scores(block, p);
   all_v.multiply(block, t.g, ds);
   drop(ds);
   for (Index i = 0; i < queries; ++i) {
@@ -261,13 +277,17 @@ void clear(const Head& head, Heads<real> x, Index begin, Index end) {
   for (Index t = begin; t < end; ++t) std::fill_n(head.at(x, t), head.a.width, real{0});
 }
 
-// Calls body(head) for every head of every sequence. A task has several heads where one, such as
-// that of a single query, takes less time than waking a thread.
+// A task has several heads where one, such as that of a single query, takes less time than waking a
+// thread.
+Index heads_of_task(const Attention& a) {
+  constexpr Index products_of_task = Index{1} << 17;
+  return std::max<Index>(1, products_of_task / (2 * a.queries * a.keys * a.width + 1));
+}
+
+// Calls body(head) for every head of every sequence.
 template <class Body>
 void for_heads(const Attention& a, const Body& body) {
-  constexpr Index products_of_task = Index{1} << 17;
-  const Index heads = products_of_task / (2 * a.queries * a.keys * a.width + 1);
-  parallel_ranges(a.batch * a.heads, std::max<Index>(1, heads), [&](Index begin, Index end) {
+  parallel_ranges(a.batch * a.heads, heads_of_task(a), [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) body(Head{a, i / a.heads, i % a.heads});
   });
 }
@@ -279,16 +299,50 @@ std::pair<Index, Index> range_of(Index part, Index parts, Index blocks) {
   return {part * blocks / parts, (part + 1) * blocks / parts};
 }
 
+// Heads [begin, end) of a sequence with a single query, as in generation. They read rows of keys
+// and values together, since memory delivers whole rows faster than one head's part of each.
+void forward_one_query(const Attention& a, Index b, Index begin, Index end, Heads<const real> q,
+                       Heads<const real> k, Heads<const real> v, Heads<real> out,
+                       SoftmaxRow* rows) {
+  const Scratch scores((end - begin) * most_scores(a)), factors(a.kept ? most_scores(a) : 0);
+  const Head front{a, b, begin};
+  for (Index h = begin; h < end; ++h) begin_query({a, b, h}, 0, out, rows);
+  for (Index first = 0; first < a.keys; first += block_keys) {
+    const Index last = std::min(a.keys, first + block_keys);
+    const HeadRows parts{end - begin, a.width, last - first};
+    thin_loops().head_dots(parts, front.at(q, 0), front.at(k, first), k.stride, scores.data());
+    for (Index h = begin; h < end; ++h) {
+      const Head head{a, b, h};
+      const Block block{head, 0, 1, first, last};
+      real* row = scores.data() + (h - begin) * block.keys();
+      finish_scores(block, row);
+      weights_of(block, out, rows, row, factors.data());
+    }
+    thin_loops().add_head_sums(parts, scores.data(), front.at(v, first), v.stride,
+                               front.at(out, 0));
+  }
+  for (Index h = begin; h < end; ++h) end_query({a, b, h}, 0, out, rows);
+}
+
 }  // namespace
 
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
                        Heads<const real> v, Heads<real> out, SoftmaxRow* rows) {
   count_attention(a, 2, 2);  // q, k, v and out
+  if (a.queries == 1 && a.precision == Precision::full) {
+    const Index heads = std::max(heads_of_task(a), a.batch > 1 ? a.heads : 1);
+    return parallel_ranges(a.batch * a.heads, heads, [&](Index begin, Index end) {
+      for (Index last; begin < end; begin = last) {
+        const Index b = begin / a.heads, first = b * a.heads;
+        last = std::min(end, first + a.heads);
+        forward_one_query(a, b, begin - first, last - first, q, k, v, out, rows);
+      }
+    });
+  }
   for_heads(a, [&](const Head& head) {
     const TransposedHead all_keys(head, k);
     parallel_ranges(a.queries, block_queries, [&](Index begin, Index end) {
       const Scratch scores(most_scores(a)), factors(a.kept ? most_scores(a) : 0);
-      clear(head, out, begin, end);
       forward_queries(head, q, all_keys, v, out, rows, begin, end, scores.data(), factors.data());
     });
   });

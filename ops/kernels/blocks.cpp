@@ -54,9 +54,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(blocks_here);
 const Blocks& blocks() {
-  static const Blocks& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(blocks_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(blocks_here)(); });
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

@@ -123,9 +123,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(cells_here);
 const CellLoops& cell_loops() {
-  static const CellLoops& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(cells_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(cells_here)(); });
 }
 
 namespace {

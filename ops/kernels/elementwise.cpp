@@ -178,9 +178,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(elementwise_here);
 const Elementwise& elementwise() {
-  static const Elementwise& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(elementwise_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(elementwise_here)(); });
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

@@ -66,16 +66,13 @@ void forward_rows(const RowNorm& norm, const real* x, Index count, real* y, real
   for (Index r = 0; r < rows; ++r)
     scale[r] =
         scale_of(norm, sum_of(count, SquaredDistance{x + r * count, mean[r]}) / norm.divisor);
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
   for (Index r = 0; r < rows; ++r, x += count, y += count) {
     inverses[r] = scale[r].inverse;
     slopes[r] = scale[r].slope;
-    const Vector center = hn::Set(d, mean[r]), factor = hn::Set(d, scale[r].inverse);
-    Index i = 0;
-    for (; i + lanes <= count; i += lanes)
-      hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), center), factor), d, y + i);
-    for (; i < count; ++i) y[i] = (x[i] - mean[r]) * scale[r].inverse;
+    const Vector center = hn::Set(Tag(), mean[r]), factor = hn::Set(Tag(), scale[r].inverse);
+    for_vectors(count, [=](const auto& at, Index i) HWY_ATTR {
+      at.store(hn::Mul(hn::Sub(at.load(x + i), center), factor), y + i);
+    });
   }
 }
 
@@ -97,17 +94,14 @@ void backward_rows(const RowNorm& norm, const real* inverses, const real* slopes
       along[r] = sum_of(count, Product{g + r * count, y + r * count}) * slopes[r];
   }
   const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
   for (Index r = 0; r < rows; ++r, g += count, y += count, dx += count) {
     const Vector shift = hn::Set(d, mean[r]), projection = hn::Set(d, along[r]),
                  factor = hn::Set(d, inverses[r]);
-    Index i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      const Vector centered = hn::Sub(hn::LoadU(d, g + i), shift);
-      const Vector projected = hn::NegMulAdd(projection, hn::LoadU(d, y + i), centered);
-      hn::StoreU(hn::Mul(projected, factor), d, dx + i);
-    }
-    for (; i < count; ++i) dx[i] = (g[i] - mean[r] - along[r] * y[i]) * inverses[r];
+    for_vectors(count, [=](const auto& at, Index i) HWY_ATTR {
+      const Vector centered = hn::Sub(at.load(g + i), shift);
+      const Vector projected = hn::NegMulAdd(projection, at.load(y + i), centered);
+      at.store(hn::Mul(projected, factor), dx + i);
+    });
   }
 }
 
@@ -177,37 +171,22 @@ void backward_columns(const RowNorm& norm, const real* inverses, const real* slo
 }
 
 void affine(const real* y, const real* gain, const real* bias, Index rows, Index count, real* z) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  for (Index r = 0; r < rows; ++r, y += count, z += count) {
-    Index i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      const Vector shift = bias ? hn::LoadU(d, bias + i) : hn::Zero(d);
-      hn::StoreU(hn::MulAdd(hn::LoadU(d, y + i), hn::LoadU(d, gain + i), shift), d, z + i);
-    }
-    for (; i < count; ++i) z[i] = y[i] * gain[i] + (bias ? bias[i] : 0);
-  }
+  for (Index r = 0; r < rows; ++r, y += count, z += count)
+    for_vectors(count, [=](const auto& at, Index i) HWY_ATTR {
+      const Vector shift = bias ? at.load(bias + i) : constant(0);
+      at.store(hn::MulAdd(at.load(y + i), at.load(gain + i), shift), z + i);
+    });
 }
 
 void affine_back(const real* g, const real* y, const real* gain, Index rows, Index count, real* dy,
                  real* d_gain, real* d_bias) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  for (Index r = 0; r < rows; ++r, g += count, y += count, dy += count) {
-    Index i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      const Vector slope = hn::LoadU(d, g + i);
-      if (d_gain)
-        hn::StoreU(hn::MulAdd(slope, hn::LoadU(d, y + i), hn::LoadU(d, d_gain + i)), d, d_gain + i);
-      if (d_bias) hn::StoreU(hn::Add(slope, hn::LoadU(d, d_bias + i)), d, d_bias + i);
-      hn::StoreU(hn::Mul(slope, hn::LoadU(d, gain + i)), d, dy + i);
-    }
-    for (; i < count; ++i) {
-      if (d_gain) d_gain[i] += g[i] * y[i];
-      if (d_bias) d_bias[i] += g[i];
-      dy[i] = g[i] * gain[i];
-    }
-  }
+  for (Index r = 0; r < rows; ++r, g += count, y += count, dy += count)
+    for_vectors(count, [=](const auto& at, Index i) HWY_ATTR {
+      const Vector slope = at.load(g + i);
+      if (d_gain) at.store(hn::MulAdd(slope, at.load(y + i), at.load(d_gain + i)), d_gain + i);
+      if (d_bias) at.store(hn::Add(slope, at.load(d_bias + i)), d_bias + i);
+      at.store(hn::Mul(slope, at.load(gain + i)), dy + i);
+    });
 }
 
 }  // namespace
@@ -230,9 +209,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(norm_here);
 const NormLoops& norm() {
-  static const NormLoops& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(norm_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(norm_here)(); });
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

@@ -76,9 +76,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(pool_here);
 const PoolLoops& pool_loops() {
-  static const PoolLoops& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(pool_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(pool_here)(); });
 }
 
 namespace {

@@ -44,27 +44,21 @@ real max(const real* x, Index count) {
   return hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
-template <Index rows, class D>
-hn::Vec<D> sum_in_pairs(D d, const real* x, Index stride) {
+template <Index rows, class Access>
+Vector sum_in_pairs(Access at, const real* x, Index stride) {
   if constexpr (rows == 1) {
-    return hn::LoadU(d, x);
+    return at.load(x);
   } else {
-    return hn::Add(sum_in_pairs<rows / 2>(d, x, stride),
-                   sum_in_pairs<rows / 2>(d, x + rows / 2 * stride, stride));
+    return hn::Add(sum_in_pairs<rows / 2>(at, x, stride),
+                   sum_in_pairs<rows / 2>(at, x + rows / 2 * stride, stride));
   }
 }
 
 template <Index rows>
 void accumulate_together(const real* x, Index stride, real* total, Index count) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const auto add = [=](auto tag, Index i) HWY_ATTR {
-    const auto sum = sum_in_pairs<rows>(tag, x + i, stride);
-    hn::StoreU(hn::Add(hn::LoadU(tag, total + i), sum), tag, total + i);
-  };
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) add(d, i);
-  for (; i < count; ++i) add(hn::CappedTag<real, 1>(), i);
+  for_vectors(count, [=](const auto& at, Index i) HWY_ATTR {
+    at.store(hn::Add(at.load(total + i), sum_in_pairs<rows>(at, x + i, stride)), total + i);
+  });
 }
 
 void accumulate(const real* x, real* total, Index count) {
@@ -103,9 +97,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(reduce_here);
 const Reduce& reduce() {
-  static const Reduce& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(reduce_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(reduce_here)(); });
 }
 
 namespace {

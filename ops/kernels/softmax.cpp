@@ -71,9 +71,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(softmax_here);
 const SoftmaxLoops& softmax_loops() {
-  static const SoftmaxLoops& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(softmax_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(softmax_here)(); });
 }
 
 namespace {

@@ -315,9 +315,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(panels_here);
 const PanelLoops& panel_loops() {
-  static const PanelLoops& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(panels_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(panels_here)(); });
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

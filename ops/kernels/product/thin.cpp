@@ -50,10 +50,40 @@ void dots(Index m, Index n, Index k, const real* a, Index a_stride, const real* 
     dots<rows / 2>(m, n, k, a, a_stride, b, b_stride, accumulate, c, c_stride);
 }
 
+// Rows that all heads read before the next ones.
+constexpr Index together = 8;
+
+void head_dots(HeadRows size, const real* a, const real* b, Index b_stride, real* c) {
+  for (Index row = 0; row < size.rows; row += together)
+    for (Index h = 0; h < size.heads; ++h)
+      multiply_dots<1>(std::min(together, size.rows - row), size.width, a + h * size.width, 0,
+                       b + row * b_stride + h * size.width, b_stride, false,
+                       c + h * size.rows + row, 0);
+}
+
+template <Index rows>
+void add_rows(HeadRows size, const real* a, const real* b, Index b_stride, real* c) {
+  for (Index h = 0; h < size.heads; ++h, a += size.rows, b += size.width, c += size.width)
+    for_vectors(size.width, [=](const auto& at, Index i) HWY_ATTR {
+      Vector sum = constant(0);
+      for (Index row = 0; row < rows; ++row)
+        sum = hn::MulAdd(hn::Set(Tag(), a[row]), at.load(b + row * b_stride + i), sum);
+      at.store(hn::Add(at.load(c + i), sum), c + i);
+    });
+}
+
+void add_head_sums(HeadRows size, const real* a, const real* b, Index b_stride, real* c) {
+  Index row = 0;
+  for (; row + together <= size.rows; row += together)
+    add_rows<together>(size, a + row, b + row * b_stride, b_stride, c);
+  for (; row < size.rows; ++row) add_rows<1>(size, a + row, b + row * b_stride, b_stride, c);
+}
+
 }  // namespace
 
 const ThinLoops* thin_here() {
-  static constexpr ThinLoops loops{.dots = dots<>};
+  static constexpr ThinLoops loops{
+      .dots = dots<>, .head_dots = head_dots, .add_head_sums = add_head_sums};
   return &loops;
 }
 
@@ -64,9 +94,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(thin_here);
 const ThinLoops& thin_loops() {
-  static const ThinLoops& best =
-      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(thin_here)(); });
-  return best;
+  return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(thin_here)(); });
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

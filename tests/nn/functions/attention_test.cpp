@@ -166,7 +166,10 @@ TEST_CASE("attention over many keys goes through them in blocks", "[attention]")
   agrees({.heads = 2, .causal = true}, q);
   agrees({.heads = 2, .mask = mask, .bias = random.normal({2, queries, keys})}, q);
   agrees({.heads = 2, .causal = true, .mask = mask, .dropout = 0.3, .random = &drawn}, q);
-  agrees({.heads = 2}, slice(q, 1, 0, 1));
+  const Tensor one = slice(q, 1, 4, 5), hidden_from_one = slice(mask, 2, 4, 5);
+  agrees({.heads = 2}, one);
+  agrees({.heads = 3, .causal = true, .mask = hidden_from_one}, one);
+  agrees({.heads = 2, .bias = random.normal({2, 1, keys}), .dropout = 0.3, .random = &drawn}, one);
   // The first queries see no key, others only the first blocks.
   agrees({.heads = 2, .causal = true}, random.normal({1, keys + 200, 6}));
   const Tensor value = agrees({.heads = 2, .mask = mask}, q);
@@ -176,6 +179,23 @@ TEST_CASE("attention over many keys goes through them in blocks", "[attention]")
   const Tensor y = attention(q, k, v, {.heads = 2});
   CHECK(std::isnan(y.data()[0]));
   CHECK(std::isfinite(y.data()[5]));
+}
+
+TEST_CASE("a single query gets the same bits alone and beside others", "[attention]") {
+  Random random(18);
+  const Index heads = 3, width = heads * 19;  // a head has whole vectors and a rest
+  for (const Index keys : {1, 7, 8, 400}) {
+    const std::vector<Tensor> inputs{random.normal({2, 1, width}), random.normal({2, keys, width}),
+                                     random.normal({2, keys, width})};
+    const auto attended = [&](Index first, Index last) {
+      const auto part = [&](const Tensor& x) { return slice(x, 0, first, last); };
+      return attention(part(inputs[0]), part(inputs[1]), part(inputs[2]), {.heads = heads});
+    };
+    const Tensor both = attended(0, 2);
+    CHECK(distance(both, concat({attended(0, 1), attended(1, 2)}, 0)) == 0);
+    const Composite readable;
+    CHECK(relative_error(both, attended(0, 2)) < golden_tolerance);
+  }
 }
 
 TEST_CASE("causal attention of any length leaves out the keys that no query sees", "[attention]") {
