@@ -179,6 +179,9 @@ def of_signal(records):
             if column.has("layer_simple", detached):
                 yield of_seeds(sentence, f"a detached {what} has a cost", where, column.lead("layer_simple", detached), unit,
                                column.margin, interior=not column.at_edge("layer_simple", detached))
+        if column.has("rms_simple", "rms_detached"):
+            yield of_seeds(8, "a detached divisor of RMS norm has a cost", where, column.lead("rms_simple", "rms_detached"), unit,
+                           column.margin, interior=not column.at_edge("rms_simple", "rms_detached"))
         if column.has("detach_mean", "detach_variance"):
             yield of_seeds(3, MORE, where, column.lead("detach_mean", "detach_variance"), unit, column.margin,
                            interior=not column.at_edge("detach_mean", "detach_variance"))
