@@ -45,8 +45,8 @@ function(tapegrad_program_options target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# The same for tests. With sanitizers, what is tested is optimized and the tests are not: optimized, they took three times
-# as long to compile.
+# The same for tests. With sanitizers, what is tested is optimized and the tests are not: sixteen files take clang 23 s,
+# and optimized 68. The suite then runs for 7 minutes, beside clang-tidy.
 function(tapegrad_test_program_options target)
   tapegrad_program_options(${target})
   target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
