@@ -277,8 +277,7 @@ void clear(const Head& head, Heads<real> x, Index begin, Index end) {
   for (Index t = begin; t < end; ++t) std::fill_n(head.at(x, t), head.a.width, real{0});
 }
 
-// A task has several heads where one, such as that of a single query, takes less time than waking a
-// thread.
+// A task has several heads where one, as of a single query, takes less time than waking a thread.
 Index heads_of_task(const Attention& a) {
   constexpr Index products_of_task = Index{1} << 17;
   return std::max<Index>(1, products_of_task / (2 * a.queries * a.keys * a.width + 1));

@@ -120,8 +120,7 @@ inline Vector exp_of(Vector x) {
   return hn::Mul(hn::Mul(power, first), second);
 }
 
-// Highway's functions are accurate for ordinary arguments. The following correct the exceptional
-// cases.
+// Highway's functions are accurate for ordinary arguments. The following correct the others.
 
 inline Vector log_of(Vector x) {
   const Tag d;

@@ -130,16 +130,17 @@ void sum_rows(const real* x, Index rows, Index length, real* y) {
   });
 }
 
+// Each thread gets columns, in whole cache lines.
 void sum_columns(const AlongAxis& shape, const real* x, real* y) {
   const Index outer = shape.outer, length = shape.length, inner = shape.inner;
-  const Index tiles = (inner + column_tile - 1) / column_tile;
-  parallel_ranges(outer * tiles, pieces_of_task(length * std::min(inner, column_tile)),
+  const Index width = std::clamp<Index>(outer * inner / threads() / 16 * 16, 16, column_tile);
+  const Index tiles = (inner + width - 1) / width;
+  parallel_ranges(outer * tiles, pieces_of_task(length * std::min(inner, width)),
                   [&](Index begin, Index end) {
                     for (Index task = begin; task < end; ++task) {
-                      const Index o = task / tiles, first = task % tiles * column_tile;
+                      const Index o = task / tiles, first = task % tiles * width;
                       reduce().sum_columns(x + o * length * inner + first, length, inner,
-                                           y + o * inner + first,
-                                           std::min(column_tile, inner - first));
+                                           y + o * inner + first, std::min(width, inner - first));
                     }
                   });
 }

@@ -1,7 +1,7 @@
 #include "tapegrad/ops/kernels/product/gemm.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/machine/profile.h"
@@ -17,28 +17,29 @@ namespace {
 // The number of multiply-adds that make a tile worthwhile.
 constexpr Index smallest_tile = Index{1} << 17;
 
-// Terms that are not halved, and the elements of a tile whose terms are: a half has sums of its
-// own.
+// Terms that are not halved, and the elements of a tile whose terms are: each half has its sums.
 constexpr Index most_terms = 4096, most_sums = Index{1} << 20;
 
-// Tiles as square as possible, since each reads its part of a and b; a transposed matrix counts
-// twice.
+// As many tiles as threads, cut so that the largest takes the least time, in multiply-adds. Reading
+// a number takes as long as 16 of them, and twice that in a transposed matrix.
 struct Tiles {
   Index rows, columns;  // of one tile
   Index down, across;   // number of tiles
+  Index time = std::numeric_limits<Index>::max();
 };
 Tiles tiles_for(Index m, Index n, Index k, bool a_transposed, bool b_transposed) {
   const Index count = std::max(std::clamp<Index>(m * n * k / smallest_tile, 1, threads()),
                                k > most_terms ? (m * n + most_sums - 1) / most_sums : 1);
-  const Index height = a_transposed ? 2 * m : m, width = b_transposed ? 2 * n : n;
-  const double square = std::sqrt(static_cast<double>(count * height) / static_cast<double>(width));
-  const Index down = std::clamp<Index>(std::lround(square), 1, count);
-  const Index across = (count + down - 1) / down;
-  const auto extent = [](Index whole, Index pieces, Index block) {
-    return ((whole + pieces - 1) / pieces + block - 1) / block * block;
-  };
-  const Index rows = extent(m, down, 6), columns = extent(n, across, 16);
-  return {rows, columns, (m + rows - 1) / rows, (n + columns - 1) / columns};
+  const Index a_reading = a_transposed ? 32 : 16, b_reading = b_transposed ? 32 : 16;
+  const auto pieces = [](Index whole, Index part) { return (whole + part - 1) / part; };
+  Tiles best{};
+  for (Index down = 1; down <= count; ++down) {
+    const Index rows = pieces(pieces(m, down), 6) * 6;
+    const Index columns = pieces(pieces(n, count / down), 16) * 16;
+    const Index time = rows * columns + a_reading * rows + b_reading * columns;
+    if (time < best.time) best = {rows, columns, pieces(m, rows), pieces(n, columns), time};
+  }
+  return best;
 }
 
 void count_products(Index count, Index m, Index n, Index k, Precision precision) {

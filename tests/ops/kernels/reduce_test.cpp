@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "support/restore_threads.h"
+#include "support/sections.h"
 #include "support/values.h"
 #include "tapegrad/core/random.h"
 
@@ -37,4 +39,25 @@ TEST_CASE("many rows are added, whatever their number and length", "[kernels]") 
       found.pop_back();
       CHECK(found == expected);
     }
+}
+
+TEST_CASE("the columns of a sum are divided among the threads, with the same bits", "[kernels]") {
+  const RestoreThreads restore;
+  Random random(3);
+  for (const Index columns : {264, 512, 1000}) {
+    const Tensor x = random.normal({2, 1000, columns});
+    std::vector<real> total(2 * columns);
+    const auto sum = [&] { kernels::sum({2, 1000, columns}, x.data(), total.data()); };
+    set_threads(1);
+    sum();
+    const std::vector<real> alone = total;
+    for (const int threads : {2, 3, 8, 16}) {
+      INFO(columns << " columns, " << threads << " threads");
+      set_threads(threads);
+      const std::vector<Index> tasks = sections_of(sum);
+      REQUIRE(tasks.size() == 1);
+      CHECK(tasks[0] >= threads);
+      CHECK(total == alone);
+    }
+  }
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "support/restore_threads.h"
+#include "support/sections.h"
 #include "tapegrad/core/random.h"
 
 using namespace tapegrad;
@@ -49,4 +51,31 @@ TEST_CASE("a product begins from zeros, from one row or from what is there", "[k
   check({before.data(), 0}, c);
   c.assign(before.values().begin(), before.values().end());
   check({c.data(), n}, c);
+}
+
+TEST_CASE("a large product has one tile for each thread, and the same bits", "[kernels]") {
+  const testing::RestoreThreads restore;
+  Random random(2);
+  const auto shape = GENERATE(values<std::array<Index, 3>>(
+      {{512, 512, 64}, {1024, 768, 32}, {120, 1024, 128}, {2048, 128, 96}, {700, 330, 100}}));
+  const Index m = shape[0], n = shape[1], k = shape[2];
+  const bool of_a = GENERATE(false, true), of_b = GENERATE(false, true);
+  const Tensor a = random.normal({m, k}), b = random.normal({k, n});
+  std::vector<real> c(m * n);
+  const auto multiply = [&] {
+    kernels::gemm(m, n, k, {a.data(), of_a ? m : k, of_a}, {b.data(), of_b ? k : n, of_b}, {},
+                  c.data(), n);
+  };
+  set_threads(1);
+  multiply();
+  const std::vector<real> alone = c;
+  for (const int threads : {2, 3, 4, 6, 8, 16}) {
+    INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b << ", " << threads);
+    set_threads(threads);
+    const std::vector<Index> tasks = testing::sections_of(multiply);
+    REQUIRE(tasks.size() == 1);
+    CHECK(tasks[0] <= threads);
+    CHECK(tasks[0] >= threads - threads / 8);
+    CHECK(c == alone);
+  }
 }
