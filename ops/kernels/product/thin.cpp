@@ -9,6 +9,7 @@
 #include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/product/thin.h"
+#include "tapegrad/ops/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
@@ -50,33 +51,27 @@ void dots(Index m, Index n, Index k, const real* a, Index a_stride, const real* 
     dots<rows / 2>(m, n, k, a, a_stride, b, b_stride, accumulate, c, c_stride);
 }
 
-// Rows that all heads read before the next ones.
-constexpr Index together = 8;
-
+// All heads read a row before the next one: memory delivers rows fastest in their order.
 void head_dots(HeadRows size, const real* a, const real* b, Index b_stride, real* c) {
-  for (Index row = 0; row < size.rows; row += together)
+  for (Index row = 0; row < size.rows; ++row, b += b_stride)
     for (Index h = 0; h < size.heads; ++h)
-      multiply_dots<1>(std::min(together, size.rows - row), size.width, a + h * size.width, 0,
-                       b + row * b_stride + h * size.width, b_stride, false,
-                       c + h * size.rows + row, 0);
-}
-
-template <Index rows>
-void add_rows(HeadRows size, const real* a, const real* b, Index b_stride, real* c) {
-  for (Index h = 0; h < size.heads; ++h, a += size.rows, b += size.width, c += size.width)
-    for_vectors(size.width, [=](const auto& at, Index i) HWY_ATTR {
-      Vector sum = constant(0);
-      for (Index row = 0; row < rows; ++row)
-        sum = hn::MulAdd(hn::Set(Tag(), a[row]), at.load(b + row * b_stride + i), sum);
-      at.store(hn::Add(at.load(c + i), sum), c + i);
-    });
+      c[h * size.rows + row] = sum_of(size.width, Product{a + h * size.width, b + h * size.width});
 }
 
 void add_head_sums(HeadRows size, const real* a, const real* b, Index b_stride, real* c) {
-  Index row = 0;
-  for (; row + together <= size.rows; row += together)
-    add_rows<together>(size, a + row, b + row * b_stride, b_stride, c);
-  for (; row < size.rows; ++row) add_rows<1>(size, a + row, b + row * b_stride, b_stride, c);
+  const Index width = size.heads * size.width;
+  const Scratch sums(width);
+  std::fill_n(sums.data(), width, real{0});
+  for (Index row = 0; row < size.rows; ++row, b += b_stride)
+    for (Index h = 0; h < size.heads; ++h) {
+      const real *weight = a + h * size.rows + row, *from = b + h * size.width;
+      real* sum = sums.data() + h * size.width;
+      for_vectors(size.width, [=](const auto& at, Index i) HWY_ATTR {
+        at.store(hn::MulAdd(hn::Set(Tag(), *weight), at.load(from + i), at.load(sum + i)), sum + i);
+      });
+    }
+  for_vectors(width, [=, from = sums.data()](const auto& at, Index i)
+                         HWY_ATTR { at.store(hn::Add(at.load(c + i), at.load(from + i)), c + i); });
 }
 
 }  // namespace
