@@ -69,7 +69,8 @@ function(tapegrad_linkable name)
     set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default)
   endif()
   target_compile_options(${name} PRIVATE -fno-semantic-interposition)
-  # Sanitizers watch the library in single precision: double has the same code, and takes clang four times as long.
+  # Sanitizers watch the library in single precision: double has the same code, and with them a
+  # unit of it takes clang 38 to 67 s in place of 14.
   if(TAPEGRAD_SANITIZE AND name MATCHES "64$")
     target_compile_options(${name} PRIVATE -O0 -fno-sanitize=all)
   endif()

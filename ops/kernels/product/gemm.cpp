@@ -20,8 +20,8 @@ constexpr Index smallest_tile = Index{1} << 17;
 // Terms that are not halved, and the elements of a tile whose terms are: each half has its sums.
 constexpr Index most_terms = 4096, most_sums = Index{1} << 20;
 
-// Each thread gets at most one tile, and the largest takes the least time, in multiply-adds:
-// reading a number takes as long as 16, and twice that in a transposed matrix.
+// Each thread gets at most one tile, unless terms are halved. The largest takes the least time, in
+// multiply-adds: reading a number takes as long as 16, and twice that in a transposed matrix.
 struct Tiles {
   Index rows, columns;  // of one tile
   Index down, across;   // number of tiles

@@ -9,6 +9,7 @@
 #include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/product/thin.h"
+#include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -70,8 +71,7 @@ void add_head_sums(HeadRows size, const real* a, const real* b, Index b_stride, 
         at.store(hn::MulAdd(hn::Set(Tag(), *weight), at.load(from + i), at.load(sum + i)), sum + i);
       });
     }
-  for_vectors(width, [=, from = sums.data()](const auto& at, Index i)
-                         HWY_ATTR { at.store(hn::Add(at.load(c + i), at.load(from + i)), c + i); });
+  reduce().accumulate(sums.data(), c, width);
 }
 
 }  // namespace
