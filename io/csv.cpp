@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/printable.h"
 #include "tapegrad/io/file.h"
 #include "tapegrad/io/internal/csv_fields.h"
@@ -93,9 +94,16 @@ class Cells {
     }
   }
 
-  real number(std::string_view field, std::size_t column, Index line) {
+  void expect_room_for(std::size_t numbers) { left_.take(numbers * in_growing_vector<real>); }
+  void expect_columns(Index expected, Index found, Index line) const {
+    expect<DataError>(found == expected, "csv: {}: line {} has {} fields, not {}", file_, line,
+                      found, expected);
+  }
+
+  // On several threads at a time, if no column is one of text.
+  real number(std::string_view field, Index column, Index line) {
     field = without_blanks(field);
-    const auto text = texts_.find(column);
+    const auto text = texts_.find(static_cast<std::size_t>(column));
     if (text != texts_.end()) return number(field, text->second, line);
     if (missing_ && field.empty()) return std::numeric_limits<real>::quiet_NaN();
     expect<DataError>(!field.empty(),
@@ -129,6 +137,60 @@ class Cells {
   std::map<std::size_t, Text> texts_;
 };
 
+struct Rows {
+  Index columns;  // 0: unknown until the first row is read
+  Index count = 0;
+  std::vector<real> values = {};
+};
+
+Rows read_rows(CsvFields fields, Index columns, Cells& cells) {
+  constexpr std::size_t counted_together = 256;
+  Rows rows{columns};
+  for (; !fields.at_end(); ++rows.count) {
+    Index column = 0;
+    do {
+      if (rows.values.size() % counted_together == 0) cells.expect_room_for(counted_together);
+      const std::string_view field = fields.next();
+      rows.values.push_back(cells.number(field, column++, fields.line()));
+    } while (!fields.line_has_ended());
+    if (rows.columns == 0) rows.columns = column;
+    cells.expect_columns(rows.columns, column, fields.line());
+  }
+  return rows;
+}
+
+// On all threads, where a table is long.
+std::vector<Rows> read_pieces(const std::vector<CsvFields>& pieces, Index columns, Cells& cells) {
+  std::vector<Rows> read(pieces.size(), Rows{-1});
+  parallel_for(std::ssize(pieces), [&](Index i) {
+    const auto at = static_cast<std::size_t>(i);
+    try {
+      read[at] = read_rows(pieces[at], columns, cells);
+    } catch (const Error&) {  // it is read again, to learn its line
+    }
+  });
+  columns = std::max(columns, read.front().columns);
+  Index lines = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (read[i].columns != columns) {
+      CsvFields mistaken = pieces[i];
+      mistaken.follow(lines);
+      read[i] = read_rows(mistaken, columns, cells);
+    }
+    lines += read[i].count;
+  }
+  return read;
+}
+
+Tensor joined(const std::vector<Rows>& pieces) {
+  Index count = 0;
+  for (const Rows& rows : pieces) count += rows.count;
+  Tensor all = Tensor::uninitialized({count, pieces.front().columns});
+  real* out = all.mutable_data();
+  for (const Rows& rows : pieces) out = std::ranges::copy(rows.values, out).out;
+  return all;
+}
+
 }  // namespace
 
 CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options) {
@@ -147,20 +209,12 @@ CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options) 
   }
   Allowance left(content, file);
   Cells cells(table, options, file, left);
-  std::vector<real> values;
-  Index rows = 0, columns = static_cast<Index>(table.names.size());
-  for (; !fields.at_end(); ++rows) {
-    Index count = 0;
-    do {
-      const std::string_view field = fields.next();
-      left.take(in_growing_vector<real>);
-      values.push_back(cells.number(field, static_cast<std::size_t>(count++), fields.line()));
-    } while (!fields.line_has_ended());
-    if (rows == 0 && !options.header) columns = count;
-    expect<DataError>(count == columns, "csv: {}: line {} has {} fields, not {}", file,
-                      fields.line(), count, columns);
-  }
-  table.values = Tensor({rows, columns}, values);
+  const auto columns = static_cast<Index>(table.names.size());
+  // The words of a column of text are numbered in their order.
+  const std::vector<CsvFields> pieces =
+      options.words.empty() ? fields.pieces(std::size_t{1} << 20) : std::vector{fields};
+  table.values = joined(pieces.size() > 1 ? read_pieces(pieces, columns, cells)
+                                          : std::vector{read_rows(fields, columns, cells)});
   return table;
 }
 

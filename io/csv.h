@@ -35,6 +35,7 @@ struct CsvTable {
 /// Numbers are decimal, such as -1, +0.5 or 2e-3; nan, inf and -inf are read in any case. They are
 /// rounded to `real`. Blanks around a field are skipped, and so are a byte order mark and blank
 /// lines at the end. Any field may be quoted. Lines end with \n or \r\n; the last one need not.
+/// Several threads read a long table that has neither quotes nor columns of text.
 ///
 /// A column of text becomes numbers: each word has a number, in the order in which words appear, or
 /// in the order given. Keep them, such as in the notes of a checkpoint, to read other files by

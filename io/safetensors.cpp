@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/printable.h"
 #include "tapegrad/io/file.h"
 #include "tapegrad/io/internal/safetensors_header.h"
@@ -36,8 +37,21 @@ class Checksum {
   // header: without metadata.
   explicit Checksum(const std::string& header) { add(std::as_bytes(std::span(header))); }
   void add(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;  // zlib would restart for these
-    value_ = crc32_z(value_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+    add(bytes, [](std::span<const std::byte>, Index) {});
+  }
+  // Calls use(part, begin) for each part of the bytes as well, on several threads.
+  template <class Use>
+  void add(std::span<const std::byte> bytes, const Use& use) {
+    constexpr Index most = Index{1} << 18;
+    std::vector<std::pair<uLong, z_off_t>> sums((bytes.size() + most - 1) / most);
+    parallel_ranges(std::ssize(bytes), most, [&](Index begin, Index end) {
+      const auto part =
+          bytes.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+      const auto* data = reinterpret_cast<const Bytef*>(part.data());
+      sums[static_cast<std::size_t>(begin / most)] = {crc32_z(0, data, part.size()), end - begin};
+      use(part, begin);
+    });
+    for (const auto& [sum, size] : sums) value_ = crc32_combine(value_, sum, size);
   }
   std::string to_string() const { return fmt::format("crc32:{:08x}", value_); }
 
@@ -57,12 +71,17 @@ class ValueReader {
   // The next values of a tensor, as many as a cache holds; none after its end.
   std::span<const std::byte> next(const Entry& tensor) {
     constexpr std::uint64_t most = std::uint64_t{1} << 18;
-    file_.release(piece_);
-    piece_ = left_.first(std::min(tensor.end - position_, most));
-    left_ = left_.subspan(piece_.size());
-    position_ += piece_.size();
+    take(std::min(tensor.end - position_, most));
     checksum_.add(piece_);
     return piece_;
+  }
+  // Copies all values of a tensor.
+  void copy(const Entry& tensor, std::byte* to) {
+    take(tensor.end - position_);
+    checksum_.add(piece_, [&](std::span<const std::byte> part, Index begin) {
+      std::ranges::copy(part, to + begin);
+      file_.release(part);
+    });
   }
   void skip(const Entry& tensor) {
     while (!next(tensor).empty()) continue;
@@ -70,6 +89,13 @@ class ValueReader {
   const Checksum& checksum() const { return checksum_; }
 
  private:
+  void take(std::uint64_t size) {
+    file_.release(piece_);
+    piece_ = left_.first(size);
+    left_ = left_.subspan(size);
+    position_ += size;
+  }
+
   const FileBytes& file_;
   std::span<const std::byte> left_, piece_;
   std::uint64_t position_ = 0;
@@ -103,9 +129,7 @@ void read_reals(const Entry& entry, ValueReader& values, TensorFile& file) {
   Tensor tensor = Tensor::uninitialized(entry.shape);
   real* out = tensor.mutable_data();
   if constexpr (std::is_same_v<Stored, real>) {
-    auto* bytes = reinterpret_cast<std::byte*>(out);
-    for (auto piece = values.next(entry); !piece.empty(); piece = values.next(entry))
-      bytes = std::ranges::copy(piece, bytes).out;
+    values.copy(entry, reinterpret_cast<std::byte*>(out));
   } else {
     read_each<Stored>(entry, values, [&](Stored stored) {
       const double value = value_of(stored);

@@ -1,32 +1,55 @@
 #include "tapegrad/io/text.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/options.h"
 #include "tapegrad/io/examples.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+constexpr Index grain = Index{1} << 16;  // characters that a thread reads at a time
+
+unsigned char byte_at(std::string_view text, Index i) {
+  return static_cast<unsigned char>(text[static_cast<std::size_t>(i)]);
+}
+
+}  // namespace
 
 Characters::Characters(std::string_view text) : numbers_(256, -1) {
-  for (const char c : text) numbers_[static_cast<unsigned char>(c)] = 0;
-  for (std::size_t byte = 0; byte < numbers_.size(); ++byte) {
-    if (numbers_[byte] < 0) continue;
+  std::array<std::atomic<bool>, 256> seen{};
+  constexpr auto relaxed = std::memory_order_relaxed;
+  parallel_ranges(std::ssize(text), grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      if (auto& known = seen[byte_at(text, i)]; !known.load(relaxed)) known.store(true, relaxed);
+  });
+  for (std::size_t byte = 0; byte < seen.size(); ++byte) {
+    if (!seen[byte]) continue;
     numbers_[byte] = count();
     bytes_ += static_cast<char>(byte);
   }
 }
 
 Indices Characters::encode(std::string_view text) const {
-  Indices ids = Indices::uninitialized({static_cast<Index>(text.size())});
-  Index* id = ids.mutable_data();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    expect<DataError>(numbers_[byte] >= 0,
-                      "characters: byte {:#04x} at position {} is not among the {} characters of "
-                      "the text",
-                      byte, i, count());
-    *id++ = numbers_[byte];
+  Indices ids = Indices::uninitialized({std::ssize(text)});
+  std::atomic<bool> unknown = false;
+  parallel_ranges(ids.size(), grain, [&, id = ids.mutable_data()](Index begin, Index end) {
+    Index any = 0;  // negative if one of them is
+    for (Index i = begin; i < end; ++i) {
+      id[i] = numbers_[byte_at(text, i)];
+      any |= id[i];
+    }
+    if (any < 0) unknown = true;
+  });
+  if (unknown) {
+    const Index first = std::ranges::find(ids.values(), -1) - ids.values().begin();
+    throw DataError(fmt::format(
+        "characters: byte {:#04x} at position {} is not among the {} characters of the text",
+        byte_at(text, first), first, count()));
   }
   return ids;
 }

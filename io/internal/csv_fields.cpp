@@ -12,6 +12,18 @@ CsvFields::CsvFields(std::string_view text, char separator, const std::string& f
   if (text.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
 }
 
+std::vector<CsvFields> CsvFields::pieces(std::size_t bytes) const {
+  if (text_.find('"', at_) != std::string_view::npos) return {*this};
+  std::vector<CsvFields> pieces;
+  for (std::size_t begin = at_; begin < text_.size(); begin = pieces.back().text_.size()) {
+    const std::size_t line_end = text_.find('\n', begin + bytes);
+    CsvFields& piece = pieces.emplace_back(*this);
+    piece.at_ = begin;
+    if (line_end != std::string_view::npos) piece.text_ = text_.substr(0, line_end + 1);
+  }
+  return pieces;
+}
+
 std::string_view CsvFields::next() {
   line_ = next_line_;
   const std::string_view field = text_.substr(at_).starts_with('"') ? quoted() : plain();
@@ -45,7 +57,8 @@ void CsvFields::end_field() {
   const std::string_view rest = text_.substr(at_);
   line_has_ended_ = !rest.starts_with(separator_);
   if (rest.empty()) return;
-  const std::size_t size = rest.starts_with("\r\n") ? 2 : 1;
+  // Faster than to compare with "\r\n".
+  const std::size_t size = rest.starts_with('\r') && rest.substr(1).starts_with('\n') ? 2 : 1;
   expect<DataError>(!line_has_ended_ || rest[size - 1] == '\n',
                     "csv: {}: line {} has characters after a quoted field", file_, line_);
   at_ += size;

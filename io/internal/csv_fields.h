@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tapegrad/core/shape.h"
 
@@ -12,6 +13,12 @@ class CsvFields {
  public:
   /// Refers to the text and to the file's name, which stands in messages.
   CsvFields(std::string_view text, char separator, const std::string& file);
+
+  /// The fields that are left, in pieces of whole lines, of about `bytes` bytes each. One piece if
+  /// any is quoted, since it may hold line ends.
+  std::vector<CsvFields> pieces(std::size_t bytes) const;
+  /// Pieces count lines as if they were the first one, unless they learn how many precede them.
+  void follow(Index lines) { next_line_ += lines; }
 
   bool at_end() const { return at_ == text_.size(); }
   /// Whether the last field was the last of its line.

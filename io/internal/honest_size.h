@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ inline std::size_t memory_of(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-/// How much a reader may still build from a file. What it unpacks to is part of that.
+/// How much a reader may still build from a file, on all threads together. What it unpacks to is
+/// part of that.
 class Allowance {
  public:
   /// file: of which only the size is kept   name: that of messages
@@ -45,15 +47,15 @@ class Allowance {
   /// Counts what the reader is about to keep. Throws DataError, naming the file, for more than the
   /// honest size of the file as it is stored.
   void take(std::size_t bytes) {
-    taken_ += bytes;
-    if (taken_ > honest_size(stored_)) refuse();
+    if (taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes > honest_size(stored_)) refuse();
   }
 
  private:
   [[noreturn]] void refuse() const;
 
   std::string name_;
-  std::size_t stored_, taken_ = 0;
+  std::size_t stored_;
+  std::atomic<std::size_t> taken_ = 0;
   bool packed_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "support/files.h"
 #include "support/scratch.h"
+#include "support/sections.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/io/file.h"
 
@@ -44,6 +45,42 @@ TEST_CASE("a table of numbers is read, with and without names", "[data][files]")
   CHECK(read_table("a,b\n", with_header).values.shape() == Shape{0, 2});
   CHECK(table_values(read_table("1;2\n", {.separator = ';'})) == std::vector<real>{1, 2});
   CHECK(read_table("7").values.shape() == Shape{1, 1});
+}
+
+TEST_CASE("a long table is read by several threads", "[data][files]") {
+  const testing::Scratch folder;
+  constexpr Index rows = 250'000;
+  const auto written = [&](const std::string& header, Index changed, const std::string& line) {
+    std::string text = header;
+    for (Index i = 0; i < rows; ++i)
+      text += i == changed ? line : fmt::format("{},-{}.5\r\n", i, i);
+    std::ofstream(folder / "x.csv", std::ios::binary) << text;
+    return folder / "x.csv";
+  };
+  const auto checked = [&](const CsvTable& table) {
+    CHECK(table.values.shape() == Shape{rows, 2});
+    Index wrong = 0;
+    for (Index i = 0; i < rows; ++i)
+      wrong += table.values.data()[2 * i] != static_cast<real>(i) ||
+               table.values.data()[2 * i + 1] != -static_cast<real>(i) - real{0.5};
+    CHECK(wrong == 0);
+  };
+  const auto path = written("", -1, "");
+  CHECK(testing::sections_of([&] { read_csv(path); }) == std::vector<Index>{5});
+  checked(read_csv(path));
+  checked(read_csv(written("\xef\xbb\xbf\"a\n\",b\n", -1, ""), with_header));
+  checked(read_csv(written("", 200'000, "200000,\"-200000.5\"\n")));
+
+  const auto refused = [&](const std::string& line, const std::string& message) {
+    CHECK_THROWS_WITH(read_csv(written("", 200'000, line)), Contains("line 200001 has " + message));
+    CHECK_THROWS_WITH(read_csv(written("\"a\n\",b\n", 200'000, line), with_header),
+                      Contains("line 200003 has " + message));
+  };
+  refused("1,\xef\xbb\xbf\n", "a field that is not a number");
+  refused("\n", "an empty field");
+  refused("1,2,3\n", "3 fields, not 2");
+  CHECK_THROWS_WITH(read_csv(written("1\n", -1, "")), Contains("line 2 has 2 fields, not 1"));
+  CHECK_THROWS_WITH(read_csv(written("1,2,3\n", 200'000, "x")), Contains("line 2 has 2 fields"));
 }
 
 TEST_CASE("numbers that are not finite are read where they are spelled out", "[data][files]") {

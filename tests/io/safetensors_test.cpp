@@ -4,9 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "support/files.h"
 #include "support/scratch.h"
+#include "support/sections.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/io/file.h"
 
@@ -137,6 +139,29 @@ TEST_CASE("the checksum of a safetensors file", "[files]") {
     CHECK_THAT(error.what(), Contains("y is damaged") && Contains("uuu..."));
     CHECK(std::string(error.what()).size() < 1000);
   }
+}
+
+TEST_CASE("a long tensor is read and summed by several threads", "[files]") {
+  const Scratch folder;
+  constexpr Index count = 300'000;
+  std::vector<Index> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  save_tensors(folder / "x", {.indices = {{"a", Indices({count}, numbers)}}});
+  // Python: zlib.crc32(b'{"a":{"data_offsets":[0,2400000],"dtype":"I64","shape":[300000]}}' +
+  //                    struct.pack("<300000q", *range(300000)))
+  CHECK_THAT(read_text(folder / "x"), Contains(R"("tapegrad.checksum":"crc32:f0938bc6")"));
+  CHECK(std::ranges::equal(load_tensors(folder / "x").indices.at("a").values(), numbers));
+
+  const Tensor values({count}, std::vector<real>(numbers.begin(), numbers.end()));
+  save_tensors(folder / "x", {.tensors = {{"a", values}}});
+  CHECK(std::ranges::equal(load_tensors(folder / "x").tensors.at("a").values(), values.values()));
+  constexpr Index bytes = count * Index{sizeof(real)}, part = Index{1} << 18;
+  CHECK(sections_of([&] { load_tensors(folder / "x"); }) ==
+        std::vector<Index>{(bytes + part - 1) / part});
+  Bytes flipped = bytes_in(folder / "x");
+  flipped[1'000'000] ^= std::byte{1};
+  write_quickly(folder / "x", flipped);
+  CHECK_THROWS_WITH(load_tensors(folder / "x"), Contains("x is damaged"));
 }
 
 TEST_CASE("a safetensors file takes no memory beside its tensors", "[files][memory]") {

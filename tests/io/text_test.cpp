@@ -1,12 +1,15 @@
 #include "tapegrad/io/text.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "support/sections.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
 using Catch::Contains;
+using testing::sections_of;
 
 namespace {
 
@@ -29,6 +32,20 @@ TEST_CASE("characters of a text", "[text]") {
   CHECK_THROWS_WITH(characters.encode("bac"), Contains("0x63") && Contains("position 2"));
   CHECK_THROWS_AS(characters.decode(Indices({1}, {5})), ShapeError);
   CHECK(Characters("").count() == 0);
+}
+
+TEST_CASE("a long text is read by several threads", "[text]") {
+  std::string text(200'000, 'a');
+  text.back() = 'c';
+  const Characters characters(text);
+  CHECK(characters.bytes() == "ac");
+  CHECK(sections_of([&] { Characters{text}; }) == std::vector<Index>{4});
+  CHECK(sections_of([&] { characters.encode(text); }) == std::vector<Index>{4});
+  const Indices ids = characters.encode(text);
+  CHECK(std::ranges::count(ids.values(), 0) == 199'999);
+  CHECK(ids.values().back() == 1);
+  text[70'000] = text[150'000] = 'b';
+  CHECK_THROWS_WITH(characters.encode(text), Contains("0x62") && Contains("position 70000"));
 }
 
 TEST_CASE("a text is split in two", "[text]") {
