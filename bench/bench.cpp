@@ -1,5 +1,5 @@
 // Measures the reference rows: the median time of a step, its spread, the least time that the
-// machine needs for its work, and the peak of memory.
+// machine needs for its work, the peak of memory, and what the tape keeps.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -28,6 +28,30 @@ Profile profile_of(const std::function<void()>& step) {
   const Profile::Scope measured(profile);
   step();
   return profile;
+}
+
+// The most that the tape of a step keeps alive while rules are pulled, which pauses the tape.
+class TapeSize : public Profile::Observer {
+ public:
+  void section_began(Index) override {}
+  void task_ended() override {}
+  void operation_ended(const std::string& name) override {
+    if (Tape::active() != nullptr) tape_ = Tape::active();
+    if (name.ends_with(" backward")) most_ = std::max(most_, tape_->bytes());
+  }
+  double megabytes() const { return 1e-6 * static_cast<double>(most_); }
+
+ private:
+  const Tape* tape_ = nullptr;
+  std::size_t most_ = 0;
+};
+
+double tape_megabytes(const std::function<void()>& step) {
+  TapeSize size;
+  Profile profile(&size);
+  const Profile::Scope measured(profile);
+  step();
+  return size.megabytes();
 }
 
 // How often a step starts an operation or the rules of one.
@@ -94,17 +118,15 @@ nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limi
   const double limit = starting + 1e3 * bench::least_seconds(limits, profile.kernels()) +
                        1e3 * row.bytes / limits.levels.back().bandwidth;
   const bench::Timing timing = bench::measure(step);
-  fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>6.0f}% {:>7.2f}x {:>8.0f}\n", row.name,
-             timing.median, timing.low, timing.high, limit, 100 * starting / limit,
-             timing.median / limit, bench::peak_megabytes());
-  nlohmann::ordered_json line{{"row", row.name},
-                              {"implementation", "tapegrad"},
-                              {"version", TAPEGRAD_VERSION},
-                              {"threads", threads},
-                              {"ms", timing.median},
-                              {"limit_ms", limit},
-                              {"starting_ms", starting},
-                              {"peak_rss_mb", bench::peak_megabytes()}};
+  const double peak = bench::peak_megabytes(), tape = tape_megabytes(step);
+  fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>6.0f}% {:>7.2f}x {:>8.0f} {:>8.1f}\n",
+             row.name, timing.median, timing.low, timing.high, limit, 100 * starting / limit,
+             timing.median / limit, peak, tape);
+  nlohmann::ordered_json line{
+      {"row", row.name},         {"implementation", "tapegrad"}, {"version", TAPEGRAD_VERSION},
+      {"threads", threads},      {"ms", timing.median},          {"limit_ms", limit},
+      {"starting_ms", starting}, {"peak_rss_mb", peak},          {"tape_mb", tape},
+  };
   if (row.operations > 0) {
     line["us_per_op"] = timing.median * 1000 / row.operations;
     fmt::print("{:<28} {:>10.3f} us an operation\n", "", timing.median * 1000 / row.operations);
@@ -151,8 +173,8 @@ void print_products() {
 void measure_rows(const BenchFlags& flags, const bench::Limits& limits, std::ofstream& json) {
   const double start = milliseconds_of_start();
   fmt::print("starting an operation or its rules: {:.3f} us\n", 1e3 * start);
-  fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8} {:>8}\n", "row", "ms", "p10", "p90",
-             "limit ms", "starts", "of limit", "peak MB");
+  fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8} {:>8} {:>8}\n", "row", "ms", "p10", "p90",
+             "limit ms", "starts", "of limit", "peak MB", "tape MB");
   for (const auto& row : flags.chosen()) {
     const nlohmann::ordered_json line = measure_row(row, limits, start, flags.threads);
     if (json.is_open()) json << line.dump() << '\n';

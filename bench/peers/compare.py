@@ -264,13 +264,13 @@ def main():
 
     lines, notes, where = [], {}, place()
     save(lines, flags.json)  # fails before anything is measured if the file cannot be written
-    print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8}  95 %")
+    print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8} {'tape MB':>8}  95 %")
     for row in flags.rows or listed:
         measured, fine = compare(row, found, flags.rounds, flags.threads)
         good, own, own_rounds = good and fine, None, []
         for name, rounds in measured.items():
             if not rounds:
-                print(f"{row:<28} {name:<17} {'-':>10} {'-':>7} {'-':>7} {'-':>8}")
+                print(f"{row:<28} {name:<17} {'-':>10} {'-':>7} {'-':>7} {'-':>8} {'-':>8}")
                 continue
             times = [line["ms"] for line in rounds]
             ms, peak = statistics.median(times), max(line["peak_rss_mb"] for line in rounds)
@@ -278,8 +278,10 @@ def main():
                 own, own_rounds = ms, times
             ratio = ms / own if own else None
             ratios = [time / mine for time, mine in zip(times, own_rounds)] if name != "tapegrad" else []
+            tape = rounds[0].get("tape_mb")
             print(f"{row:<28} {name:<17} {ms:>10.3f} {(max(times) - min(times)) / ms:>7.0%} "
-                  f"{'-' if ratio is None else format(ratio, '.2f'):>7} {peak:>8.0f}  {judged(ratios)}", flush=True)
+                  f"{'-' if ratio is None else format(ratio, '.2f'):>7} {peak:>8.0f} "
+                  f"{'-' if tape is None else format(tape, '.1f'):>8}  {judged(ratios)}", flush=True)
             if rounds[0].get("note"):
                 notes[f"{name} {row}"] = rounds[0]["note"]
             line = rounds[0] | {"implementation": name, "ms": ms, "rounds": times, "ratio": ratio,

@@ -32,6 +32,20 @@ def graph_breaks():
     return "not compiled as a whole: " + "; ".join(sorted(reasons)) if reasons else ""
 
 
+def tape_megabytes(step):
+    """What the operations of a step save for their backward passes, with weights and inputs; each storage once."""
+    saved = {}
+
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        saved[storage.data_ptr()] = storage
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        step()
+    return sum(storage.nbytes() for storage in saved.values()) / 1e6
+
+
 def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None, bf16=False, inputs=tuple):
     """A step: forward, backward, optimizer. bf16: products in bfloat16, as autocast chooses them. inputs: called in each
     step, gives the arguments of loss_of."""
@@ -575,4 +589,5 @@ for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)
 
-rows_of.main(flags, "pytorch_compiled" if flags.compiled else "pytorch", torch.__version__, rows, graph_breaks)
+rows_of.main(flags, "pytorch_compiled" if flags.compiled else "pytorch", torch.__version__, rows, graph_breaks,
+             None if flags.compiled else tape_megabytes)

@@ -61,8 +61,9 @@ def falls(name, step):
     return last < first
 
 
-def main(flags, implementation, version, rows, note=lambda: ""):
-    """Measures or checks the chosen rows. note: returns a remark on the row that was just measured."""
+def main(flags, implementation, version, rows, note=lambda: "", tape_megabytes=None):
+    """Measures or checks the chosen rows. note: returns a remark on the row that was just measured. tape_megabytes: runs
+    a step and returns what it keeps for its backward pass, if the peer can count that."""
     unknown = [name for name in flags.rows if name not in rows]
     if unknown:
         print(f"{implementation}: unknown row {unknown[0]}; available: {', '.join(rows)}", file=sys.stderr)
@@ -86,6 +87,8 @@ def main(flags, implementation, version, rows, note=lambda: ""):
                 "peak_rss_mb": peak}
         if name == "overhead":
             line["us_per_op"] = ms  # 1000 operations
+        if tape_megabytes:
+            line["tape_mb"] = tape_megabytes(step)
         if note():
             line["note"] = note()
         lines.append(json.dumps(line) + "\n")

@@ -130,7 +130,6 @@ inline void ReverseSweep::pull(Node& node, std::int32_t index, Tensor g) {
   for (Rule* rule = node.rules; rule != nullptr; rule = rule->next)
     rule->pull(g, tape_.value(index), *this);
   if (tape_.options().check_finite) check_inputs(node, seen);
-  if (!options_.keep && !options_.record) tape_.release(node);
 }
 
 void ReverseSweep::run(
@@ -155,6 +154,7 @@ void ReverseSweep::run(
                       ".keep = true",
                       node.name);
     pull(node, index, slot.kept ? slot.total : std::move(slot.total));
+    if (!options_.keep && !options_.record) tape_.release(node);
     if (node.input_count > 0) lowest = index;
   }
   if (outer_ == nullptr)

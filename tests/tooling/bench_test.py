@@ -31,6 +31,8 @@ with tempfile.TemporaryDirectory() as folder:
     # Forward reads and writes 128 x 1024 floats, backward reads twice and writes once, and the seed
     # is handed on: no less than 2.6 MB, which no memory moves faster than a terabyte a second.
     assert line["limit_ms"] > 2.6e-3 and 0 < line["starting_ms"] < 0.1 * line["limit_ms"], line
+    # The first derivative takes the value, the second one the input: 128 x 1024 floats each.
+    assert 1.048 < line["tape_mb"] < 1.06, line
     assert "multiply-adds" in table and "memory" in table and row in table, table
     run("overhead", "--threads", "1", "--json", file)
     line = json.loads(file.read_text())

@@ -46,7 +46,7 @@ counter = pathlib.Path(__file__).with_name("calls")
 calls = len(counter.read_text()) if counter.exists() else 0
 counter.write_text("x" * (calls + 1))
 line = {{"row": row, "implementation": script, "version": "2", "threads": 2, "ms": [3.0, 8.0, 4.0][calls % 3],
-        "peak_rss_mb": 30, "note": "a note"}}
+        "peak_rss_mb": 30, "tape_mb": 2.25, "note": "a note"}}
 open(sys.argv[sys.argv.index("--json") + 1], "w").write(json.dumps(line) + "\\n")
 """
 
@@ -65,7 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert result.returncode == 0, result
     assert "jax is skipped: it is not installed; install it with: pip install jax" in result.stderr, result.stderr
     row = next(line for line in result.stdout.splitlines() if line.startswith("fast") and "pytorch" in line)
-    assert row.split() == ["fast", "pytorch", "4.000", "125%", "2.00", "30", "-"], row
+    assert row.split() == ["fast", "pytorch", "4.000", "125%", "2.00", "30", "2.2", "-"], row
     assert "pytorch 2 (eager" in result.stdout and "pytorch fast: a note" in result.stdout, result.stdout
     lines = [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
     assert [line["implementation"] for line in lines] == ["tapegrad", "pytorch"], lines
@@ -81,7 +81,7 @@ with tempfile.TemporaryDirectory() as folder:
     # An interval of the ratio from seven rounds; with MKL at its best unless it is refused.
     result = compare("fast", "--with", "pytorch")
     row = next(line for line in result.stdout.splitlines() if line.startswith("fast") and "pytorch" in line)
-    assert row.split()[4:] == ["2.00", "30", "1.50", "to", "4.00", "ahead"], row
+    assert row.split()[4:] == ["2.00", "30", "2.2", "1.50", "to", "4.00", "ahead"], row
     assert "MKL's kernels for Intel" in result.stdout, result.stdout
     assert "mkl_everywhere" in (folder / "preloaded").read_text(), "no preloaded function"
     result = compare("fast", "--with", "pytorch", "--rounds", "1", "--mkl-as-installed")
