@@ -47,7 +47,7 @@ TEST_CASE("a table of numbers is read, with and without names", "[data][files]")
   CHECK(read_table("7").values.shape() == Shape{1, 1});
 }
 
-TEST_CASE("a long table is read by several threads", "[data][files]") {
+TEST_CASE("a long table is read by several threads", "[data][files][threads]") {
   const testing::Scratch folder;
   constexpr Index rows = 250'000;
   const auto written = [&](const std::string& header, Index changed, const std::string& line) {

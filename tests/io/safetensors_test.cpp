@@ -141,7 +141,7 @@ TEST_CASE("the checksum of a safetensors file", "[files]") {
   }
 }
 
-TEST_CASE("a long tensor is read and summed by several threads", "[files]") {
+TEST_CASE("a long tensor is read and summed by several threads", "[files][threads]") {
   const Scratch folder;
   constexpr Index count = 300'000;
   std::vector<Index> numbers(count);

@@ -34,7 +34,7 @@ TEST_CASE("characters of a text", "[text]") {
   CHECK(Characters("").count() == 0);
 }
 
-TEST_CASE("a long text is read by several threads", "[text]") {
+TEST_CASE("a long text is read by several threads", "[text][threads]") {
   std::string text(200'000, 'a');
   text.back() = 'c';
   const Characters characters(text);
