@@ -137,15 +137,15 @@ class Cells {
   std::map<std::size_t, Text> texts_;
 };
 
-struct Rows {
+struct TableRows {
   Index columns;  // 0: unknown until the first row is read
   Index count = 0;
   std::vector<real> values = {};
 };
 
-Rows read_rows(CsvFields fields, Index columns, Cells& cells) {
+TableRows read_rows(CsvFields fields, Index columns, Cells& cells) {
   constexpr std::size_t counted_together = 256;
-  Rows rows{columns};
+  TableRows rows{columns};
   for (; !fields.at_end(); ++rows.count) {
     Index column = 0;
     do {
@@ -160,8 +160,9 @@ Rows read_rows(CsvFields fields, Index columns, Cells& cells) {
 }
 
 // On all threads, where a table is long.
-std::vector<Rows> read_pieces(const std::vector<CsvFields>& pieces, Index columns, Cells& cells) {
-  std::vector<Rows> read(pieces.size(), Rows{-1});
+std::vector<TableRows> read_pieces(const std::vector<CsvFields>& pieces, Index columns,
+                                   Cells& cells) {
+  std::vector<TableRows> read(pieces.size(), TableRows{-1});
   parallel_for(std::ssize(pieces), [&](Index i) {
     const auto at = static_cast<std::size_t>(i);
     try {
@@ -182,12 +183,12 @@ std::vector<Rows> read_pieces(const std::vector<CsvFields>& pieces, Index column
   return read;
 }
 
-Tensor joined(const std::vector<Rows>& pieces) {
+Tensor joined(const std::vector<TableRows>& pieces) {
   Index count = 0;
-  for (const Rows& rows : pieces) count += rows.count;
+  for (const TableRows& rows : pieces) count += rows.count;
   Tensor all = Tensor::uninitialized({count, pieces.front().columns});
   real* out = all.mutable_data();
-  for (const Rows& rows : pieces) out = std::ranges::copy(rows.values, out).out;
+  for (const TableRows& rows : pieces) out = std::ranges::copy(rows.values, out).out;
   return all;
 }
 
