@@ -1,5 +1,6 @@
 #include "rows.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -71,16 +72,23 @@ BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
           }};
 }
 
-// A training step of a decoder-only model.
-BenchRow transformer(const char* name, const TransformerOptions& stack, Index length, Index batch) {
+// A training step of a decoder-only model on one of these batches after another: (sequences,
+// length).
+BenchRow transformer(const char* name, const TransformerOptions& stack,
+                     const std::vector<Shape>& shapes) {
   return {name, [=]() -> Step {
+            Index length = 0;
+            for (const Shape& shape : shapes) length = std::max(length, shape[1]);
             Random random(1);
             const auto drawn = std::make_shared<Random>(2);
             const TransformerLm net(65, random, {.stack = stack, .length = length});
             auto adam = std::make_shared<AdamW>(parameters(net));
-            const Indices ids = random_tokens(65, {batch, length}, random);
-            const Indices targets = random_tokens(65, {batch, length}, random);
-            return [=] {
+            std::vector<std::pair<Indices, Indices>> batches;
+            for (const Shape& shape : shapes)
+              batches.emplace_back(random_tokens(65, shape, random),
+                                   random_tokens(65, shape, random));
+            return [=, step = std::size_t{0}]() mutable {
+              const auto& [ids, targets] = batches[step++ % batches.size()];
               const Tape tape;
               const Tensor loss = cross_entropy(net(ids, training(*drawn)), targets);
               adam->step(grad(loss, adam->parameters()));
@@ -88,24 +96,11 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
           }};
 }
 
-// Batches change their length in each step: 17 to 128, each once in 112 steps.
-BenchRow transformer_varying() {
-  return {"transformer_varying", []() -> Step {
-            Random random(1);
-            const TransformerLm net(65, random, {.length = 128});
-            auto adam = std::make_shared<AdamW>(parameters(net));
-            std::vector<std::pair<Indices, Indices>> batches;
-            for (Index i = 0; i < 112; ++i) {
-              const Shape shape{16, 17 + 37 * i % 112};
-              batches.emplace_back(random_tokens(65, shape, random),
-                                   random_tokens(65, shape, random));
-            }
-            return [=, step = std::size_t{0}]() mutable {
-              const auto& [ids, targets] = batches[step++ % batches.size()];
-              const Tape tape;
-              adam->step(grad(cross_entropy(net(ids), targets), adam->parameters()));
-            };
-          }};
+// Lengths of 17 to 128, each once in 112 steps.
+std::vector<Shape> varying_shapes() {
+  std::vector<Shape> shapes;
+  for (Index i = 0; i < 112; ++i) shapes.push_back({16, 17 + 37 * i % 112});
+  return shapes;
 }
 
 BenchRow matmul1024() {
@@ -174,7 +169,7 @@ Indices random_tokens(Index vocabulary, const Shape& shape, Random& random) {
 std::vector<BenchRow> rows() {
   const BenchRow large = mlp("mlp", 128, "layer");
   const BenchRow medium =
-      transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4);
+      transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, {{4, 256}});
   std::vector<BenchRow> list{large,
                              in_bfloat16("mlp_bf16", large),
                              mlp("mlp_nonorm", 128, "none"),
@@ -187,9 +182,9 @@ std::vector<BenchRow> rows() {
                              char_rnn("gru", Cell::gru, "none"),
                              char_rnn("lnlstm", Cell::lstm, "layer"),
                              char_rnn("bnlstm", Cell::lstm, "batch:steps=64,gain=0.1"),
-                             transformer("transformer", {}, 128, 16),
-                             transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
-                             transformer_varying(),
+                             transformer("transformer", {}, {{16, 128}}),
+                             transformer("transformer_dropout", {.dropout = 0.1}, {{16, 128}}),
+                             transformer("transformer_varying", {}, varying_shapes()),
                              medium,
                              in_bfloat16("transformer_m_bf16", medium),
                              overhead(),
