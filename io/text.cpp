@@ -46,7 +46,8 @@ Indices Characters::encode(std::string_view text) const {
     if (any < 0) unknown = true;
   });
   if (unknown) {
-    const Index first = std::ranges::find(ids.values(), -1) - ids.values().begin();
+    Index first = 0;
+    while (ids.data()[first] >= 0) ++first;
     throw DataError(fmt::format(
         "characters: byte {:#04x} at position {} is not among the {} characters of the text",
         byte_at(text, first), first, count()));
