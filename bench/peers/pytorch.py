@@ -37,7 +37,8 @@ def tape_megabytes(step):
     saved = {}
 
     def keep(tensor):
-        storage = tensor.untyped_storage()
+        # Before 2.0, storages have types.
+        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage().untyped()
         saved[storage.data_ptr()] = storage
         return tensor
 
