@@ -144,7 +144,7 @@ struct TableRows {
 };
 
 TableRows read_rows(CsvFields fields, Index columns, Cells& cells) {
-  constexpr std::size_t counted_together = 256;
+  constexpr std::size_t counted_together = 256;  // since threads share the count
   TableRows rows{columns};
   for (; !fields.at_end(); ++rows.count) {
     Index column = 0;

@@ -82,6 +82,7 @@ class ValueReader {
       std::ranges::copy(part, to + begin);
       file_.release(part);
     });
+    piece_ = left_.first(0);  // it is released
   }
   void skip(const Entry& tensor) {
     while (!next(tensor).empty()) continue;
