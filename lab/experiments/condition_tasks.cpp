@@ -25,9 +25,12 @@ std::string initial_values(const Condition& condition) {
   return condition.net.initial == "he" ? "N(0, 2/inputs)" : "U(+-1/sqrt(inputs))";
 }
 
+std::string optimizer_in_words(const std::string& optimizer) {
+  return (optimizer == "adam" ? "Adam" : optimizer) + "\nwarmup and cosine";
+}
+
 Json configuration_of(const Condition& condition) {
-  return {{"optimizer", condition.optimizer == "adam" ? "Adam\nwarmup and cosine"
-                                                      : "momentum\nwarmup and cosine"},
+  return {{"optimizer", optimizer_in_words(condition.optimizer)},
           {"initial values", initial_values(condition)},
           {"task", condition.task},
           {"placement", condition.net.placement},
@@ -67,6 +70,43 @@ Outcome shortened(Outcome outcome, bool is_tested) {
   return outcome;
 }
 
+// Trains the systems of a task, as a `MatrixTask` asks for it.
+std::function<Outcome(const TaskTrial&)> training_of(const LearnerOfSystem& make,
+                                                     const std::string& optimizer,
+                                                     bool is_watched) {
+  return [make, optimizer, is_watched](const TaskTrial& trial) {
+    Index step = 0;
+    const auto seen = [&](double loss) {
+      if (trial.seen) trial.seen(++step, loss);
+    };
+    return shortened(train(make, optimizer, trial.setting.norm, trial.setting.rate, trial.trial,
+                           seen, is_watched),
+                     trial.tested);
+  };
+}
+
+Learner learner_of(const problems::Problem& problem, const std::string& system,
+                   const Trial& trial) {
+  Random random = trial.weights();
+  const std::shared_ptr<problems::Trainee> trainee =
+      problem.trainee({{system, problem.rate}, trial, true}, random);
+  return {.net = trainee->net(),
+          .steps = RunSteps::epochs(1, problem.steps),
+          .loss = trainee->batch_loss(),  // `validate` keeps the trainee
+          .seed = trial.seed,
+          .validate =
+              [trainee] {
+                const problems::Validation found = trainee->validate();
+                return Metrics{{"validation", found.value}, {"validation_loss", found.loss}};
+              },
+          .test =
+              [trainee] {
+                Outcome tested;
+                trainee->test(tested);
+                return Metrics{{"test", tested.values.at("test")}};
+              }};
+}
+
 }  // namespace
 
 ConditionTask small_transformer(Index layers, const std::string& placement,
@@ -101,7 +141,8 @@ PaperTask column_of(const ConditionTask& task) {
 }
 
 double margin_of(const PaperTask& task) {
-  if (task.unit != "% errors") return equality_margin;
+  if (task.unit == "bits per character") return equality_margin;
+  if (task.name.starts_with("ud_ewt")) return 0.5;
   return task.name.starts_with("conv_net") ? 0.3 : 1;
 }
 
@@ -116,14 +157,8 @@ std::vector<MatrixTask> condition_tasks(const std::vector<ConditionTask>& all,
     expect<ArgumentError>(found != all.end(), "condition_tasks: there is no task {}", name);
     const ConditionTask& task = *found;
     const Condition condition = is_report ? task.condition : small(task.condition);
-    const auto train = [data, condition, is_watched = task.is_watched](const TaskTrial& trial) {
-      Index step = 0;
-      const auto seen = [&](double loss) {
-        if (trial.seen) trial.seen(++step, loss);
-      };
-      return shortened(lab::train(condition, trial.setting.norm, trial.setting.rate, *data,
-                                  trial.trial, seen, is_watched),
-                       trial.tested);
+    const auto make = [data, condition](const std::string& system, const Trial& trial) {
+      return make_task(condition, norm_and_constraints(system).norm, *data, trial);
     };
     tasks.push_back({.name = name,
                      .source = condition.is_text() ? "drawn text" : data->images->source,
@@ -132,10 +167,21 @@ std::vector<MatrixTask> condition_tasks(const std::vector<ConditionTask>& all,
                      .rate = condition.usual_rate(),
                      .steps = condition.steps,
                      .seconds = task.seconds,
-                     .train = train,
+                     .train = training_of(make, condition.optimizer, task.is_watched),
                      .systems = task.systems});
   }
   return tasks;
+}
+
+MatrixTask problem_task(const PaperTask& task, const problems::Problem& problem) {
+  MatrixTask result = task_of(task, problem);
+  result.configuration["optimizer"] = optimizer_in_words("adam");
+  result.train =
+      training_of([problem](const std::string& system,
+                            const Trial& trial) { return learner_of(problem, system, trial); },
+                  "adam", true);
+  result.baselines.clear();
+  return result;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

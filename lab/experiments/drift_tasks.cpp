@@ -236,16 +236,17 @@ Learner make_task(const Condition& condition, const NormSpec& norm, const DriftD
                           trial);
 }
 
-Outcome train(const Condition& condition, const std::string& system, double rate,
-              const DriftData& data, const Trial& trial,
-              const std::function<void(double loss)>& seen, bool is_watched) {
+Outcome train(const LearnerOfSystem& make, const std::string& optimizer, const std::string& system,
+              double rate, const Trial& trial, const std::function<void(double loss)>& seen,
+              bool is_watched) {
   const auto [norm, remedy, unit] = norm_and_constraints(system);
-  return train_watched(make_task(condition, norm, data, trial),
-                       {.optimizer = {.optimizer = known_optimizers.at(condition.optimizer).options,
+  const Learner task = make(system, trial);
+  return train_watched(task,
+                       {.optimizer = {.optimizer = known_optimizers.at(optimizer).options,
                                       .learning_rate = rate,
-                                      .warmup = condition.steps / 20,
+                                      .warmup = task.steps.total / 20,
                                       .beta2 = 0.99,
-                                      .weight_decay = condition.optimizer == "adamw" ? 0.1 : 0},
+                                      .weight_decay = optimizer == "adamw" ? 0.1 : 0},
                         .measures = is_watched ? DriftOptions{}.measures : 0,
                         .remedy = remedy,
                         .unit = unit},

@@ -82,12 +82,15 @@ DriftData make_drift_data(const std::vector<std::string>& tasks, const std::stri
 Learner make_task(const Condition& condition, const NormSpec& norm, const DriftData& data,
                   const Trial& trial);
 
-/// Trains it, with a warmup of a twentieth of the steps, then along half a cosine. AdamW has a
-/// decay of 0.1.
+/// A task with the norm of a system. Its loss of a step is the same as often as it is computed.
+using LearnerOfSystem = std::function<Learner(const std::string& system, const Trial& trial)>;
+
+/// Trains it with one of `drift_optimizers` and a warmup of a twentieth of the steps, then along
+/// half a cosine. AdamW has a decay of 0.1.
 ///   system: for `norm_and_constraints`   seen: called after each step
 ///   is_watched: whether the outcome has the traces of `train_watched`
-Outcome train(const Condition& condition, const std::string& system, double rate,
-              const DriftData& data, const Trial& trial,
-              const std::function<void(double loss)>& seen = {}, bool is_watched = true);
+Outcome train(const LearnerOfSystem& make, const std::string& optimizer, const std::string& system,
+              double rate, const Trial& trial, const std::function<void(double loss)>& seen = {},
+              bool is_watched = true);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -171,8 +171,8 @@ NormAndConstraints norm_and_constraints(const std::string& system) {
 }
 
 Tensor batch_loss(const Learner& learner, Index step) {
-  Random none(0);
-  return learner.loss(step, {0, 0, learner.loss.rows(step)}, none);
+  Random random = Random(learner.seed).stream(1).stream(step);
+  return learner.loss(step, {0, 0, learner.loss.rows(step)}, random);
 }
 
 support::FeedsNorms find_feeding(const Learner& learner) {
@@ -219,8 +219,9 @@ Outcome train_watched(const Learner& task, const DriftOptions& options,
   support::set_remedy(updates.optimizer(), task.net, feeds_norms, options.remedy);
   Outcome outcome;
   std::vector<Tensor> before;  // weights, in steps that are measured
+  const Index interval = is_watched ? std::max<Index>(1, steps / options.measures) : 0;
   const auto is_measured = [&](Index step) {
-    return is_watched && (step == 1 || step % (steps / options.measures) == 0);
+    return is_watched && (step == 1 || step % interval == 0);
   };
   train(learner, updates,
         {.gradients =

@@ -15,7 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// How to train.
 struct DriftOptions {
   OptimizerFlags optimizer = {};
-  Index measures = 20;  ///< in a run; divides its steps; 0: looks at nothing
+  Index measures = 20;  ///< in a run, or at each of its steps if it has fewer; 0: looks at nothing
   support::Remedy remedy = support::Remedy::none;
   /// Whether each weight that feeds a norm is put back to its initial length |W| after each step,
   /// of all its elements: what a norm divides by cannot grow with it.
@@ -32,7 +32,8 @@ struct NormAndConstraints {
 /// rms_detached with a constant divisor. Throws ArgumentError for other names.
 NormAndConstraints norm_and_constraints(const std::string& system);
 
-/// The loss of a batch, which draws no random numbers.
+/// The loss of a batch. What it draws, such as dropout, depends on the learner's seed and the step
+/// alone.
 Tensor batch_loss(const Learner& learner, Index step);
 
 /// Which parameters feed norms, from a forward pass of the first batch: those whose common mode

@@ -10,14 +10,14 @@
 /// constant length, replace the derivative of the mean, or that of the deviation?
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// Tasks with either optimizer, such as "pre_2_adam". Systems are layer normalization with nothing,
-/// the mean, the deviation or both detached, each with no constraint, `center`, `unit` or both, and
-/// root mean square norms: see `norm_and_constraints`.
+/// Tasks with either optimizer, such as "pre_2_adam", and "ud_ewt_adam", a parser. Systems are
+/// layer normalization with nothing, the mean, the deviation or both detached, each with no
+/// constraint, `center`, `unit` or both, and root mean square norms: see `norm_and_constraints`.
 const Paper& signal_paper();
 /// The constraints beside none: "+center", "+unit", "+center+unit".
 extern const std::vector<std::string> signal_constraints;
 
-/// See `condition_tasks`.
+/// The tasks that are conditions, see `condition_tasks`.
 std::vector<MatrixTask> signal_tasks(const std::vector<std::string>& names,
                                      const problems::Origin& origin, problems::Size size);
 

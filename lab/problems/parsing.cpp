@@ -7,6 +7,7 @@
 
 #include "data/head_rules.h"
 #include "data/plain_text.h"
+#include "experiments/drift_training.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
@@ -332,7 +333,7 @@ Problem parser_problem(const Treebank& bank, const ParserSizes& o) {
                     *data,
                     ParserOptions{.embedding = o.embedding,
                                   .hidden = o.hidden,
-                                  .norm = NormSpec(trial.setting.norm),
+                                  .norm = lab::norm_and_constraints(trial.setting.norm).norm,
                                   .dropout = o.dropout},
                     o.batch_size, trial.trial.seed, random);
               },

@@ -118,8 +118,13 @@ class DriftRuns {
                          .configuration = {{"form", setting.norm}, {"remedy", setting.remedy}},
                          .train = [&, before](const Trial& trial) {
                            Index done = before + trial.number % seeds * setting.condition.steps;
-                           return lab::train(setting.condition, setting.norm + "+" + setting.remedy,
-                                             setting.rate(), *data, trial,
+                           const auto make = [&](const std::string& system, const Trial& of) {
+                             const NormSpec norm = norm_and_constraints(system).norm;
+                             return make_task(setting.condition, norm, *data, of);
+                           };
+                           return lab::train(make, setting.condition.optimizer,
+                                             setting.norm + "+" + setting.remedy, setting.rate(),
+                                             trial,
                                              [&](double loss) { progress.step(++done, loss); });
                          }});
       before += seeds * setting.condition.steps;

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 
+#include "experiments/condition_tasks.h"
 #include "experiments/drift_claims.h"
 #include "experiments/float32/subjects.h"
 #include "experiments/matrix_tables.h"
 #include "problems/paper_experiment.h"
+#include "problems/parsing.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
@@ -132,6 +134,23 @@ void report_signal(Report& report, const Matrix& whole) {
   for (const Claim& claim : signal_claims(whole)) report.claim(claim);
 }
 
+/// The parser of Xu et al. 2019 in half of its epochs, tested on validation and test sentences.
+Problem parser(const Origin& origin, Size size) {
+  if (size == Size::smoke) return parser_problem(origin, size);
+  support::Treebank bank = treebank(origin);
+  bank.test.insert(bank.test.end(), bank.validation.begin(), bank.validation.end());
+  return parser_problem(bank, {.epochs = 3});
+}
+
+std::vector<MatrixTask> make(std::vector<std::string> names, const Origin& origin, Size size) {
+  const bool parses = std::erase(names, "ud_ewt_adam") > 0;
+  std::vector<MatrixTask> tasks;
+  if (!names.empty()) tasks = signal_tasks(names, origin, size);
+  if (parses)
+    tasks.push_back(problem_task(signal_paper().task("ud_ewt_adam"), parser(origin, size)));
+  return tasks;
+}
+
 PaperExperiment experiment() {
   return {
       .paper = signal_paper(),
@@ -145,7 +164,7 @@ PaperExperiment experiment() {
           "and no bias. Validations are losses. ",
       .tested = "Its last state is tested.",
       .report = [](StudyRun& run, const Matrix& matrix, int) { report_signal(run.report, matrix); },
-      .make = signal_tasks};
+      .make = make};
 }
 
 const PaperEntry entry(experiment);

@@ -195,7 +195,7 @@ def of_signal(records):
         constraints = [f"detach_variance+{constraint}" for constraint in conditions_ledger.CONSTRAINTS]
         if not column.has(*constraints):
             continue
-        most = min(constraints, key=lambda system: sum(column.cells[system].values))
+        most = min(constraints, key=lambda system: column.sign * sum(column.cells[system].values))
         yield from share(7, f"{most.partition('+')[2]}, which helps most, removes the cost of a detached deviation", where, column,
                          most, "detach_variance", "detach_variance", KEPT)
         yield from share(8, "a detached divisor costs RMS norm as much as a detached deviation costs layer normalization", where, column,

@@ -51,20 +51,22 @@ class Column:
     """The cells of a task, by their systems."""
 
     def __init__(self, records, study, task):
-        self.is_text = not task.startswith(("perceptron", "conv_net"))
+        self.is_text = not task.startswith(("perceptron", "conv_net", "ud_ewt"))
+        self.sign = -1 if task.startswith("ud_ewt") else 1  # of a loss; a UAS is better if greater
         settings = {}
         for (run, seed), record in records.items():
             of_study, of_task, setting = run.split("/")
             if (of_study, of_task) == (study, task):
                 system, _, rate = setting.rpartition("@")
                 settings.setdefault(system, {}).setdefault(float(rate), {})[seed] = record
-        self.cells = {system: Cell(rates, math.inf if self.is_text else 100) for system, rates in settings.items()}
-        self.margin = 0.02 if self.is_text else 0.3 if task.startswith("conv_net") else 1
+        worst = math.inf if self.is_text else 0 if self.sign < 0 else 100
+        self.cells = {system: Cell(rates, worst) for system, rates in settings.items()}
+        self.margin = 0.02 if self.is_text else {"conv": 0.3, "ud": 0.5}.get(task.partition("_")[0], 1)
 
     def lead(self, a, b):
         """How far a is ahead of b, seed by seed."""
         pairs = zip(self.cells[a].values, self.cells[b].values, strict=True)
-        return [0 if one == other else other - one for one, other in pairs]
+        return [0 if one == other else self.sign * (other - one) for one, other in pairs]
 
     def assay(self, none, whole):
         """How far one is ahead where rates are chosen, in margins."""
@@ -248,7 +250,7 @@ def title_of(task):
         return FACTORIAL_TITLES[name]
     kind, _, size = name.rpartition("_")
     titles = {"pre": f"Transformer, {size} layers, pre-norm, bits", "post": f"Transformer, {size} layers, post-norm, bits",
-              "perceptron": f"perceptron, {size} layers, %", "conv": "ConvNet, %"}
+              "perceptron": f"perceptron, {size} layers, %", "conv": "ConvNet, %", "ud": "UD-EWT, UAS in %"}
     return titles[kind]
 
 

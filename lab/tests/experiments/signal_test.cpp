@@ -3,6 +3,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "experiments/condition_tasks.h"
+#include "experiments/drift_claims.h"
+#include "problems/parsing.h"
 #include "results.h"
 #include "tapegrad/tapegrad.h"
 
@@ -120,7 +123,7 @@ TEST_CASE("reasons have the power of their tests", "[lab][signal]") {
 }
 
 TEST_CASE("tasks of signal differ in optimizer, net and data alone", "[lab][signal]") {
-  CHECK(signal_paper().tasks.size() == 12);
+  CHECK(signal_paper().tasks.size() == 13);
   const std::vector<std::string> systems = signal_paper().tasks[0].all_systems();
   CHECK(systems.size() == 20);
   CHECK(systems[0] == "layer_simple");
@@ -138,6 +141,33 @@ TEST_CASE("tasks of signal differ in optimizer, net and data alone", "[lab][sign
   CHECK_FALSE(tested(false).values.contains("test"));
   CHECK(tested(true).traces.at("cosine").size() == 20);
   CHECK_THROWS_AS(signal_tasks({"pre_3_adam"}, {}, problems::Size::smoke), ArgumentError);
+}
+
+TEST_CASE("the parser's gradients are looked at under the dropout of their step", "[lab][signal]") {
+  support::Treebank bank = support::draw_treebank(1);
+  bank.train.resize(200);
+  bank.validation.resize(30);
+  bank.test.resize(40);
+  const MatrixTask task =
+      problem_task(signal_paper().task("ud_ewt_adam"),
+                   problems::parser_problem(
+                       bank, {.embedding = 8, .hidden = 32, .batch_size = 64, .epochs = 3}));
+  CHECK(task.configuration.at("dropout") == 0.2);
+  CHECK(task.configuration.at("optimizer") == "Adam\nwarmup and cosine");
+  CHECK(task.systems == signal_paper().tasks[0].all_systems());
+  const auto trained = [&](const std::string& system) {
+    return task.train({{system, 0.01}, {.seed = 5}, true});
+  };
+  const Outcome attached = trained("layer_simple");
+  for (const auto& [step, cosine] : trace_of(attached, "cosine")) CHECK(cosine == Approx(1));
+  CHECK(attached.values.at("validation") < 2);  // the loss; "validation_loss" is the UAS
+  CHECK(attached.values.at("validation_loss") > 50);
+  CHECK(attached.values.at("test") > 50);
+  CHECK(attached.values == trained("layer_simple").values);
+  CHECK(trace_of(trained("rms_detached"), "cosine").back().second < 0.999);
+  const Outcome constrained = trained("detach_mean+center+unit");
+  CHECK(trace_of(constrained, "weights").back().second < 1e-4);
+  CHECK(largest(trace_of(constrained, "length")) == Approx(1));
 }
 
 TEST_CASE("a common mode of filters is free before a norm over channels, not over an image",
