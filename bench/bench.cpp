@@ -137,7 +137,7 @@ nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limi
 
 // Writes an object for the machine, then one for each row: by the number of threads, milliseconds
 // of a step, and the sections of several steps, each a list of its operation, microseconds alone
-// and those of each task.
+// and microseconds of each task.
 void write_tasks(const std::vector<bench::BenchRow>& rows, std::ofstream& file) {
   constexpr int recorded_steps = 9, most_threads = 64;
   const int processors = threads();

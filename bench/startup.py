@@ -2,8 +2,8 @@
 """From a clone to the first training step: startup.py
 
 Clones the committed tree to a temporary folder and runs `./dev mnist` there as on a machine that has the packages
-and nothing else, without a compiler cache. Times are those of the clock; the seconds of processors beside them are what
-other work on the machine changes least."""
+and nothing else, without a compiler cache. Times are by the clock; other work on the machine changes the processor
+seconds beside them least."""
 
 import argparse
 import os

@@ -172,7 +172,7 @@ Cluster::BatchGradients Cluster::gradients(const Fields& net, Index rows,
     own[0] = value;
     std::ranges::copy(numbers, own.begin() + 1);
     values.ready(0, 1 + numbers.size());
-    std::ranges::fill(numbers, 0);  // those of a process count once
+    std::ranges::fill(numbers, 0);  // each process counts its numbers once
     statistics.ready(0, buffers.size());
   }
   buffers.read_from(statistics.wait());
@@ -242,7 +242,7 @@ void Cluster::expect_same(const std::string& what, const std::string& text) {
   const std::vector<std::string> all = communicator_->gather(text);
   for (std::size_t other = 1; other < all.size(); ++other)
     expect<Error>(all[other] == all[0],
-                  "cluster: {} of process {} differs from that of process 0: "
+                  "cluster: {} of process {} differs from process 0's: "
                   "{} and {}",
                   what, other, all[other], all[0]);
 }

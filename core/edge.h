@@ -23,7 +23,7 @@ Edge<F> edge(const Tensor& input, F&& rule) {
   return {input, std::forward<F>(rule)};
 }
 
-/// An input whose gradient equals that of the output.
+/// An input whose gradient equals the output's.
 /// Example: `record("copy", detach(x), Place::here(), edge(x))`
 struct PassingEdge {
   const Tensor& input;

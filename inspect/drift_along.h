@@ -18,12 +18,12 @@ struct Drift {
   std::string prediction = {};  ///< in a sentence
 };
 /// Measured by eight steps from the present weights, which are taken back: net, buffers and
-/// optimizer are the same bits afterwards. Share, walk and growth are those of a step without its
+/// optimizer are the same bits afterwards. Share, walk and growth belong to a step without its
 /// decay; decay is found by comparing with a step from weights of which less lies along the
-/// direction. Steps of SGD are orthogonal to a free direction; those that divide each element by a
-/// root of its own are not. Orthogonal steps along a scale add |step|^2 to |w|^2 (Ba et al. 2016,
+/// direction. Steps of SGD are orthogonal to a free direction; steps that divide each element by
+/// a root of its own are not. Orthogonal steps along a scale add |step|^2 to |w|^2 (Ba et al. 2016,
 /// section 5.2.2).
-///   loss: that of `free_directions`
+///   loss: as for `free_directions`
 /// Throws ArgumentError for a direction of which the optimizer has no parameter, as of the batch,
 /// and TapeError if a tape is in scope.
 /// Example: `Parameter w(2.); Sgd s({w}); drift_along({}, {{}, {{"w", w}}}, s, [&] { return w; })`

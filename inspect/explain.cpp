@@ -68,7 +68,7 @@ struct Way {
 };
 
 // How much of |g|^2 lies where layer normalization removes it, and what the rest is divided by.
-//   g: the gradient of z, whose rows are those of x, centered and divided by s
+//   g: the gradient of z, the rows of x, centered and divided by s
 std::string removed(const Tensor& g, const Tensor& x) {
   const Index length = x.shape()[-1], rows = x.size() / std::max<Index>(length, 1);
   double all = 0, ones = 0, along = 0, s = 0;
@@ -168,7 +168,7 @@ class Explainer {
     if (is_zero(gradient))
       return fmt::format("The gradient of {} is zero.\n{}{}", called(x), table(x), end(x));
     return fmt::format(
-        "The gradient of {} has the root mean square {:.3g}, and that of the result {:.3g}.\n{}{}",
+        "The gradient of {} has the root mean square {:.3g}, and the result's {:.3g}.\n{}{}",
         called(x), rms(gradient), rms(total(result_)), table(x), steepest(x));
   }
 
@@ -356,7 +356,7 @@ class Explainer {
       const std::int32_t value = first(from, is_bad);
       if (is_bad(tape_.value(value)))
         return verdict +
-               fmt::format("The first value that is not finite is that of {}.\n", made(value));
+               fmt::format("The first value that is not finite belongs to {}.\n", made(value));
       return verdict +
              fmt::format("A finite one arrives at {}, and one that is not leaves it: {}.\n",
                          placed(from), slope({from, node}));

@@ -24,14 +24,14 @@ std::optional<Index> whole_number(std::string_view text) {
   return value;
 }
 
-// Whether an id is that of a range of words or of an empty node: two numbers.
+// Whether an id stands for a range of words or an empty node: two numbers.
 bool is_no_word(std::string_view id) {
   const std::size_t middle = std::min(id.find_first_of("-."), id.size());
   return middle < id.size() && whole_number(id.substr(0, middle)) &&
          whole_number(id.substr(middle + 1));
 }
 
-// The words of a tree, counted from 0, each before its head. Those of cycles are missing.
+// The words of a tree, counted from 0, each before its head. Words of cycles are missing.
 std::vector<std::size_t> upwards(const DependencyTree& tree) {
   const auto head_of = [&](std::size_t word) { return static_cast<std::size_t>(tree[word].head); };
   std::vector<Index> open(tree.size() + 1, 0);  // dependents that are not in the result yet

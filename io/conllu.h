@@ -13,7 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 struct DependencyWord {
   std::string form = "_";      ///< as it is written
   std::string upos = "_";      ///< its universal part of speech, such as "NOUN"
-  std::string xpos = "_";      ///< that of its language or treebank, such as "NNS"
+  std::string xpos = "_";      ///< the tag of its language or treebank, such as "NNS"
   Index head = 0;              ///< the word that it depends on, counted from 1; 0: it is the root
   std::string relation = "_";  ///< to its head, such as "nsubj" or "nsubj:pass"
   Index line = 0;              ///< of the file; 0: of none

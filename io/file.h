@@ -75,7 +75,7 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts);
 /// Throws the DataError that `write_file` would throw, as far as that is known in advance: writes a
-/// temporary file beside it, and removes it and those of killed writers. Leaves the file alone.
+/// temporary file beside it, and removes it and what killed writers left. Leaves the file alone.
 /// Example: `expect_writable("net.checkpoint")`
 void expect_writable(const std::filesystem::path& path);
 

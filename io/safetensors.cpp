@@ -23,7 +23,7 @@ using Entry = SafetensorsEntry;
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
 constexpr std::size_t length_bytes = 8;
-constexpr std::uint64_t header_limit = 100'000'000;  // that of the format's own reader
+constexpr std::uint64_t header_limit = 100'000'000;  // as in the format's own reader
 constexpr const char* own_type = sizeof(real) == 4 ? "F32" : "F64";
 constexpr const char* index_type = "I64";
 constexpr const char* checksum_key = "tapegrad.checksum";

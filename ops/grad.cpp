@@ -41,7 +41,7 @@ std::function<void(std::int32_t, const Tensor&)> announcer(const std::vector<std
   };
 }
 
-// nodes: those of the xs, or -1 for an x that is not on the tape.
+// nodes: of each x, or -1 for an x that is not on the tape.
 std::vector<Tensor> sweep(Tape& tape, const Tensor& y, const std::vector<std::int32_t>& nodes,
                           const std::vector<Shape>& shapes, const GradOptions& options,
                           const Place& place) {

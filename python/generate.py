@@ -203,7 +203,7 @@ class Headers:
             return True
 
         def add_options(kind, place, usual):
-            """Keywords for the fields of a struct, whose own fields come before those of structs within it."""
+            """Keywords for the fields of a struct, whose own fields come before the fields of structs within it."""
             for field, note in sorted(self.options[kind], key=lambda listed: bare(listed[0].type) in self.options):
                 if bare(field.type) in self.options:
                     add_options(bare(field.type), f"{place}.{field.name}", {})

@@ -368,7 +368,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
 }
 
 int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) try {
-  // After the check of the flag's own range, whose message says more than that of its type.
+  // After the check of the flag's own range, whose message is clearer than the message of its type.
   for (const Entry& entry : entries_) Flag(entry.option).check(Check(entry.last_check));
   app_->parse(argc, argv);
   expect_all_known();

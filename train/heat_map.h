@@ -18,8 +18,8 @@ struct HeatMap {
 };
 
 /// The map as an SVG image: the greater a value, the stronger the blue of its cell, which also
-/// shows the number. Values of -infinity and below -1e100 have the color of the least, those of
-/// infinity and above 1e100 the color of the greatest, and NaN has none.
+/// shows the number. Values of -infinity and below -1e100 have the color of the least, values
+/// of infinity and above 1e100 the color of the greatest, and NaN has none.
 /// Throws ArgumentError unless there is a value for each row and column.
 /// Example: `svg(HeatMap{.title = "Sums", .rows = {"a"}, .columns = {"b"}, .values = {{0.5}}})`
 std::string svg(const HeatMap& map, Medium medium = Medium::page);

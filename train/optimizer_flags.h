@@ -32,7 +32,7 @@ struct OptimizerFlags {
   void check(const Flags& given) const;
   /// Throws ArgumentError for names and options that do not exist, and for values out of range.
   std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters) const;
-  /// The learning rate at each of `steps` steps. That of a plateau is constant here.
+  /// The learning rate at each of `steps` steps. The rate of a plateau is constant here.
   Schedule make_schedule(Index steps) const;
   /// Whether the learning rate of a step depends on the number of steps.
   bool depends_on_length() const;

@@ -42,7 +42,7 @@ class PastRun {
   std::map<std::string, std::string> configuration_;  // and the digests, each under its key
 };
 
-/// Compares rows that are computed again with those of a log.
+/// Compares rows that are computed again with the rows of a log.
 /// Example: `Replay replay("log", 0, 9); replay.compare({{"step", 1}, {"train_loss", 0.7}})`
 class Replay {
  public:

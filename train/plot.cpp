@@ -85,8 +85,8 @@ std::pair<Axis, Axis> axes(const Diagram& diagram) {
   return {detail::linear_axis(0, greatest_x), detail::linear_axis(least_y, greatest_y)};
 }
 
-// How the curve of a name differs from those of other names: in color and mark, in dashes, and in
-// where its marks stand.
+// How the curve of a name differs from other curves: in color and mark, in dashes, and in where its
+// marks stand.
 class CurveStyle {
  public:
   explicit CurveStyle(std::size_t number) : number_(number) {}

@@ -29,8 +29,8 @@ bool redraws_lines() {
   return isatty(STDERR_FILENO) != 0 && name != nullptr && name != std::string_view("dumb");
 }
 
-// The current width of the terminal, or that of the environment if the terminal does not report
-// one.
+// The current width of the terminal, or the width in the environment if the terminal reports
+// none.
 std::size_t terminal_width() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;

@@ -38,7 +38,7 @@ void warn_of_other_bits(const std::map<std::string, std::string>& notes,
 }
 
 // Throws FlagError unless --log-dir is empty or has the log of a run with the same
-// flags, or with those of the checkpoint if its training is extended.
+// flags, or with the checkpoint's flags if its training is extended.
 void expect_own_log(const std::map<std::string, std::string>& notes, const Flags& flags) {
   const Json values = flags.values();
   const std::string directory =

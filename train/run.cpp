@@ -54,7 +54,7 @@ std::string in_words(std::string metric) {
   return metric;
 }
 
-// From then on, the means of an extended run are over as many steps as those of any other.
+// From then on, a mean of an extended run is over as many steps as a mean of any other.
 Index settled_after(const RunSteps& steps) { return std::max(steps.per_epoch, steps.per_row()); }
 
 // The last step whose checkpoint is in the --save file.

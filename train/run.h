@@ -181,7 +181,7 @@ class Run {
 
   RunSteps steps_;
   RunState state_;
-  Index last_step_;  // of all, or that of --rewind
+  Index last_step_;  // of all, or the step of --rewind
   StepResult last_{};
   bool keeps_best_;
   Index patience_;
@@ -190,7 +190,7 @@ class Run {
   Index first_step_;
   std::string save_path_;  // of the process that writes
   std::optional<FileLock> save_lock_;
-  std::string log_directory_;  // of the process that writes; that of the run that --rewind repeats
+  std::string log_directory_;  // of the process that writes, or of the run that --rewind repeats
   Index keep_every_;
   RunLog log_;
   std::optional<Replay> replay_;

@@ -113,8 +113,8 @@ std::vector<Diagram> curves(const std::vector<Json>& rows) {
   return diagrams;
 }
 
-// The curves of a fork, from where it begins, beside those of the run that it forks. Of one that
-// diverged, what would hide the rest is left out.
+// The curves of a fork, from where it begins, beside the curves of the run that it forks. Of one
+// that diverged, what would hide the rest is left out.
 std::vector<Diagram> curves_of_fork(const std::vector<Json>& rows,
                                     const std::vector<Json>& original, Index step) {
   std::vector<Json> own = rows;
@@ -191,7 +191,7 @@ void remove_seeds(const std::string& directory) {
 }
 
 // Throws DataError for files with the names of a log in a directory without the configuration of a
-// run, which earlier versions did not mark, and for those of steps after `last` that no run wrote.
+// run, which earlier versions did not mark, and for steps after `last` that no run wrote.
 void expect_own_log(const std::string& directory, std::uint64_t last) {
   for (const auto& [number, step] : numbered_in(directory, step_prefix))
     if (number > last) expect_own_step(step);

@@ -82,7 +82,7 @@ class RunLog {
   /// cannot be written or is not regular, and for rows that `logged_rows` refuses.
   ///   tensorboard: whether to write an event file
   ///   original: the log directory of the run that this one forks; "": none. Its rows up to
-  ///     `steps_done` come first, and fork.svg shows its curves beside those of this run.
+  ///     `steps_done` come first, and fork.svg shows its curves beside this run's.
   RunLog(std::string directory, const Json& configuration, Index steps_done,
          bool tensorboard = false, const std::string& original = "");
 

@@ -210,7 +210,7 @@ void Trainer::expect_of_its_step(Index steps_done) const {
   if (!resumes() || log.empty()) return;
   for (const Index step : kept_steps(log))
     expect<DataError>(step == steps_done || !same_file(run_.resume, kept_checkpoint(log, step)),
-                      "{}: it is the state after step {}, not that of its folder; remove it",
+                      "{}: it is the state after step {}, not of its folder's step; remove it",
                       run_.resume, steps_done);
 }
 

@@ -20,8 +20,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `flags.run(argc, argv, [&](Trainer& trainer) { return trainer.resumes() ? 0 : 1; })`
 class Trainer {
  public:
-  /// Whether it continues from a checkpoint: that of --resume, or one that --rewind and --fork
-  /// need.
+  /// Whether it continues from a checkpoint: of --resume, or one that --rewind and --fork need.
   bool resumes() const { return !run_.resume.empty(); }
   /// The parsed note of the checkpoint to resume; see `parsed_note`.
   template <class Parse>

@@ -76,8 +76,8 @@ class Training {
   void print_profile() const;
 
  private:
-  // At the first loss: reports parameters that are not listed and those of the net that the loss
-  // does not depend on.
+  // At the first loss: reports parameters that are not listed, and parameters of the net that the
+  // loss does not depend on.
   void inspect(const Tensor& loss);
   // Writes what `examine` says of a step, but the probe's records.
   void write_examined(const Tape& tape) const;

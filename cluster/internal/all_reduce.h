@@ -42,7 +42,7 @@ bool adds_in_pairs(Index processes, Index shards);
 template <class Number>
 class Halving final : public AllReduce {
  public:
-  /// numbers: those of the subtree of this process; in the end, the sum
+  /// numbers: of the subtree of this process; in the end, the sum
   Halving(Communicator& communicator, std::span<Number> numbers, int tag);
 
  private:

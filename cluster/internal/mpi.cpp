@@ -34,7 +34,7 @@ void for_each_message(std::span<Byte> bytes, const F& f) {
   }
 }
 
-// The exit code of the program becomes that of the whole job.
+// The exit code of the program becomes the exit code of the whole job.
 void end_job(int status, void*) { MPI_Abort(MPI_COMM_WORLD, status == 0 ? 1 : status); }
 
 class Mpi final : public Communicator {

@@ -16,8 +16,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 template <class Number>
 class ShardSum {
  public:
-  /// size: of the list   tag: that of its first messages, which others may share if no sums
-  /// overlap; it takes one for each range
+  /// size: of the list   tag: of its first messages, which others may share if no sums overlap; it
+  /// takes one for each range
   ShardSum(Communicator& communicator, Index shards, std::size_t size, int tag = 0);
   ShardSum(const ShardSum&) = delete;  // what is under way refers to it
   ShardSum& operator=(const ShardSum&) = delete;

@@ -117,7 +117,7 @@ struct Workers {
 std::unique_ptr<Workers> workers;
 
 void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* body) {
-  // Not std::call_once: it would take thread-local variables of libstdc++ as those of a program,
+  // Not std::call_once: it would take thread-local variables of libstdc++ for a program's own,
   // and a process that has loaded libstdc++ late, as Python does, could not load tapegrad.
   [[maybe_unused]] static const bool started = [] {
     if (!workers) set_threads(thread_count);

@@ -1,4 +1,4 @@
-// What a browser lacks of Highway's library: there is one instruction set, that of the compiler.
+// What a browser lacks of Highway's library: there is one instruction set, the compiler's.
 
 #include <hwy/targets.h>
 

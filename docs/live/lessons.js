@@ -249,7 +249,7 @@ function depth(root) {
 // ---- The figures of the page ----
 const lessons = {
   row: [row, "Drag the bars of the row and of the gradient, or move them by the arrow keys (left and right: to another bar). " +
-             "The histograms have the gradient that leaves in each form; the framed one is that of the switches, whose tape stands below."],
+             "The histograms have the gradient that leaves in each form; the framed one belongs to the switches, and its tape stands below."],
   drift: [drift, "A linear layer before a norm is trained as in the program above. Play, then change a switch and play again."],
   expression: [expression, "Type an expression in x and y. It may use + - * / ^ and abs, cos, detach, exp, log, relu, sigmoid, sin, sqrt, square, tanh."],
   depth: [depth, "A gradient of size 1 arrives at the last layer. Choose what it passes through."]};

@@ -45,7 +45,7 @@ const tours = {
     {net: writing("layer_simple"), words: "A Transformer of two blocks continues sentences; its norms have no gain and no bias. Next: 100 steps."},
     {run: 100, look: true, words: "The loss falls below 1. Two numbers to remember: the length of the weights, and in \u201cLook inside\u201d the length " +
       "of the values before the last norm (block 3). Next: the same net with the deviation detached, which is a constant for the gradient then."},
-    {net: writing("detach_variance"), look: true, words: "Weights, values and loss at step 0 are those of the run before, for the forward pass is the " +
+    {net: writing("detach_variance"), look: true, words: "Weights, values and loss at step 0 are the same as in the run before, for the forward pass is the " +
       "same. The gradients before each norm still have mean 0, but keep their part along the normalized values: each is a little longer. Next: 100 steps."},
     {run: 100, look: true, words: "Grey: the run before, whose loss is little more than half as high. That part of the gradient makes what stands before a norm longer in every " +
       "step, although no norm sees it: compare the two lengths. The longer the values, the smaller the gradient behind the norm."}]},

@@ -367,7 +367,7 @@ Json tape_of(const Run& run) {
 Json explained(const Run& run, const Json& request) {
   const Index step = whole(request, "step", 0, most_steps);
   expect<ArgumentError>(step == run.step(),
-                        "explain: this tape is that of step {}, and the net is at {}: ask for its "
+                        "explain: this tape belongs to step {}, and the net is at {}: ask for its "
                         "tape again",
                         step, run.step());
   return with_tape(run, [&](const Tape& tape) {
@@ -378,7 +378,8 @@ Json explained(const Run& run, const Json& request) {
 
 // ---- Derivatives against differences ----
 
-// What makes derivatives of the parameters before a norm others than those of its values, or "".
+// What makes derivatives of the parameters before a norm differ from derivatives of its values, or
+// "".
 std::string constant_in(const std::string& norm) {
   const NormSpec spec(norm);
   const NormOptions& statistics = spec.statistics;
@@ -388,7 +389,7 @@ std::string constant_in(const std::string& norm) {
   if (spec.method->name == "ada" && norm.find("detached=0") == std::string::npos)
     found.push_back("its factor is detached");
   if (statistics.identity_forward)
-    found.push_back("its value is x, and its derivative that of the normalized x");
+    found.push_back("its value is x, and its derivative is the normalized x's");
   if (statistics.unit_factor) found.push_back("its derivative is not divided by the deviation");
   return fmt::format("{}", fmt::join(found, " and "));
 }
@@ -481,8 +482,8 @@ Json check(const Run& run) {
         causes[i].empty() ? "nothing after it is detached: this should not be" : causes[i];
     wrong[found.back()["why"].get<std::string>()].push_back(all[i].name());
   }
-  std::string verdict = wrong.empty() ? "The derivatives are those of the loss."
-                                      : "Some derivatives are not those of the loss:";
+  std::string verdict = wrong.empty() ? "The derivatives are derivatives of the loss."
+                                      : "Some derivatives are not derivatives of the loss:";
   for (const auto& [cause, names] : wrong)
     verdict += fmt::format(" {} ({}).", fmt::join(names, ", "), cause);
   return {{"step", run.step()},     {"loss", value},

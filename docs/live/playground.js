@@ -311,7 +311,7 @@ async function look() {
   const both = (name, each, when) => [histogram(`${name}, values ${when}`, each.values, "blue"), histogram(`${name}, gradients ${when}`, each.gradients, "red")];
   const names_of_blocks = ["data", ...tree(0, built.net.length).map(each => each.name)];
   histograms.replaceChildren(
-    html("p", {}, `Step ${found.step}. Mean and length are those of each row of channels, as root mean squares over rows: a norm takes the mean out of the gradient (re-centering) and rescales its length.`),
+    html("p", {}, `Step ${found.step}. Mean and length belong to each row of channels, as root mean squares over rows: a norm takes the mean out of the gradient (re-centering) and rescales its length.`),
     ...found.norms.length ? [html("h3", {}, "Before and after each norm"), table(head("norm", "values before", "gradient before (below it)", "values after", "gradient after (arriving)"),
       ...found.norms.map(each => row(place(each.name), ...both(place(each.name), each.before, "before"), ...both(place(each.name), each.after, "after"))))] : [],
     html("h3", {}, "After each block"), table(head("block", "values", "gradient"),

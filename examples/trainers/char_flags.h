@@ -22,7 +22,7 @@ struct CharFlags : TrainerFlags {
   Index top_k = 0;
 
   using TrainerFlags::TrainerFlags;
-  /// Enters them, after those of a model.
+  /// Enters them, after the flags of a model.
   void add_shared();
 };
 

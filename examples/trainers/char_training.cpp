@@ -111,7 +111,7 @@ class CharTraining {
   // The memory, as fields of a checkpoint.
   void visit(Fields& field) const { field("tensors", memory_); }
 
-  // Makes the memory that of the whole batch.
+  // Joins the memory of the whole batch.
   void gather() {
     if (!streams_) return;
     std::vector<Memory> parts;  // by tensor, of each shard
@@ -139,7 +139,7 @@ class CharTraining {
     batch_ = streams_ ? streams_->block(step % streams_->blocks())
                       : random_rows(train_, flags_.batch_size, flags_.seq_len, order_);
     step_ = step;
-    if (memory_.empty()) return;  // otherwise it is that of a checkpoint
+    if (memory_.empty()) return;  // otherwise it comes from a checkpoint
     for (const Shard& shard : cluster_.shards_of_batch(flags_.batch_size)) {
       Memory& memory = memories_[shard.index];
       memory.clear();
@@ -156,7 +156,7 @@ class CharTraining {
   std::optional<TextStreams> streams_;  // for a model that reads the text in order
   Index step_ = -1;                     // the current one
   TextBatch batch_;                     // of the current step
-  std::vector<Memory> memories_;        // by shard; only those of this process
+  std::vector<Memory> memories_;        // by shard; only of this process
   std::vector<Buffer> memory_;          // of the whole batch, for a checkpoint
 };
 

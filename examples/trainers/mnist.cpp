@@ -1,4 +1,4 @@
-// Trains a network to read handwritten digits: those of MNIST, any set in its format, or digits
+// Trains a network to read handwritten digits: MNIST, any set in its format, or digits
 // that the program draws itself.
 
 #include <numeric>

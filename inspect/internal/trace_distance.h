@@ -4,9 +4,9 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How far two tensors are apart. A distance in ULPs is that of the worst element, in units of the
-/// last place of the largest finite element of both: rounding of a sum is as large as that of its
-/// largest addend. What a mask has put beside much smaller elements, alike in both tensors, does
+/// How far two tensors are apart. A distance in ULPs is taken at the worst element, in units of the
+/// last place of the largest finite element of both: a sum is rounded as coarsely as its largest
+/// addend. What a mask has put beside much smaller elements, alike in both tensors, does
 /// not count for the largest.
 struct TraceDistance {
   double ulps = 0;      ///< infinite for other shapes, and where one alone is finite

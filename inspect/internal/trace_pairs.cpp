@@ -83,7 +83,7 @@ class Aligner {
     }
   }
 
-  // Fields of other names: those of equal values, if there are as many in both traces; then those
+  // Fields of other names: fields of equal values, if there are as many in both traces; then fields
   // that are alone in their shape.
   void fields_by_value() {
     const NoGrad constants;

@@ -41,7 +41,7 @@ inline std::size_t memory_of(const std::vector<std::string>& texts) {
 /// part of that.
 class Allowance {
  public:
-  /// file: of which only the size is kept   name: that of messages
+  /// file: of which only the size is kept   name: for messages
   Allowance(const FileBytes& file, std::string name);
 
   /// Counts what the reader is about to keep. Throws DataError, naming the file, for more than the

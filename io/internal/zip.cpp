@@ -120,8 +120,8 @@ End read_end(std::span<const std::byte> archive, const std::string& where) {
   return {at, disk, directory_disk, here, entries, size, begin};
 }
 
-// Replaces numbers that do not fit into 4 bytes by those of the zip64 field, which holds only
-// these.
+// Replaces numbers that do not fit into 4 bytes by numbers of the zip64 field, which holds no
+// others.
 void read_zip64_field(ByteReader extra, std::initializer_list<U8*> numbers) {
   while (extra.left() >= 4) {
     const U2 kind = extra.number<U2>(), size = extra.number<U2>();

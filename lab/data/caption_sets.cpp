@@ -47,7 +47,7 @@ std::vector<DescribedImage> read_images(const std::string& directory, const std:
 
 constexpr Index attributes = 40, attributes_of_image = 6, attributes_of_caption = 3;
 
-// The name of an attribute in the language of descriptions, and in that of captions.
+// The name of an attribute in the language of descriptions, and in the language of captions.
 std::string syllable(Index attribute) {
   constexpr std::string_view consonants = "bdgklmnr", vowels = "aeiou";
   return {consonants[attribute / 5], vowels[attribute % 5]};

@@ -31,8 +31,8 @@ struct Hierarchy {
 /// naming file and line, for lines of another form and numbers out of order.
 std::vector<std::string> read_concepts(const std::filesystem::path& path);
 /// Reads pairs of concepts, below `count`, one on each line: the number of the general one, a tab
-/// and that of the specific one. Throws DataError, naming file and line, for lines of another form,
-/// numbers out of range and pairs of a concept with itself, and for a file without pairs.
+/// and the number of the specific one. Throws DataError, naming file and line, for lines of another
+/// form, numbers out of range and pairs of a concept with itself, and for a file without pairs.
 Hypernyms read_hypernyms(const std::filesystem::path& path, Index count);
 
 /// Reads the nouns of WordNet from noun_closure.tsv.vocab and noun_closure.tsv.train_0percent,

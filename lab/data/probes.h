@@ -60,8 +60,8 @@ SentenceEncoder mean_of_words(const SkipThoughts& net, const Vocabulary& vocabul
 
 /// The most frequent label, and the mean score.
 ProbeResults majority_baseline(const ProbeSets& sets);
-/// Naive Bayes in the same folds, by all words, or only those of a vocabulary: all that a net with
-/// these words could see.
+/// Naive Bayes in the same folds, by all words, or only by the words of a vocabulary: all that a
+/// net with these words could see.
 ProbeResults naive_bayes_baseline(const ProbeSets& sets, const Vocabulary* vocabulary = nullptr);
 /// A linear function of the share of words that both sentences have, of all that one has.
 ProbeResults overlap_baseline(const ProbeSets& sets);

@@ -26,7 +26,7 @@ std::vector<Index> entities_of(const std::vector<std::string>& words);
 struct PassageLimits {
   Index sentences = 4;  ///< the last; 0: all
   Index words = 233;    ///< beginning with a whole sentence
-  Index entities = 16;  ///< with those of the question; more are refused
+  Index entities = 16;  ///< with the question's; more are refused
 };
 
 /// Questions about stories for training, validation and the final test.
@@ -44,8 +44,8 @@ struct StorySets {
 /// 1 with each text; a question is followed by a tab and its answer, if it is known. Throws
 /// DataError, naming file and line, for lines of another form and for
 /// more entities than the limit.
-///   begins: where it is given, gets for each question whether its text is another than that of the
-///   question before
+///   begins: where it is given, gets for each question whether its text differs from the text of
+///   the question before
 std::vector<Story> read_stories(const std::filesystem::path& path, const PassageLimits& limits,
                                 std::vector<bool>* begins = nullptr);
 

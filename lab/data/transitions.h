@@ -22,7 +22,7 @@ struct Transition {
   bool operator==(const Transition&) const = default;
 };
 
-/// Numbers all transitions, for a classifier: `shift`, `left` with each label but that of the root,
+/// Numbers all transitions, for a classifier: `shift`, `left` with each label but the root's,
 /// whose head is not a word, and `right` with each.
 struct TransitionClasses {
   Index labels;  ///< their number; they count from 0

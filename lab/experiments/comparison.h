@@ -23,7 +23,7 @@ struct Trial {
   Index number = 0;  ///< among the runs of all systems that the comparison trains with it
 
   /// For the initial weights, then for dropout. Numbers that only some systems draw come from a
-  /// stream of it, so that those of the other systems stay the same.
+  /// stream of it, so that the other systems' numbers stay the same.
   Random weights() const { return Random(seed); }
   Random batches() const { return Random(seed).stream(0); }
 };

@@ -119,7 +119,7 @@ double cosine(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return inner(a, b) / std::sqrt(inner(a, a) * inner(b, b));
 }
 
-// Adds a point to each trace but that of angles.
+// Adds a point to each trace but the one of angles.
 void measure(Outcome& outcome, Index step, const Learner& task,
              const support::FeedsNorms& feeds_norms, const FeedingWeights& weights,
              const std::vector<Tensor>& gradients) {

@@ -43,7 +43,7 @@ support::FeedsNorms find_feeding(const Learner& learner);
 
 /// Trains, and looks at norms and gradients at regular steps; throws TapeError if it is to look at
 /// a net without norms. The learner's loss of a step must be the same as often as it is computed.
-/// Values: those of its `validate` and `test` after the last step. Traces:
+/// Values: of its `validate` and `test` after the last step. Traces:
 ///
 ///     ratio        |mu| / s of the rows of a norm, their mean, at the norm where it is largest
 ///     deviation    s at the last norm

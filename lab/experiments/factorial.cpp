@@ -87,7 +87,7 @@ std::vector<Claim> factorial_claims(const Matrix& matrix) {
       least = std::min(least, trained);
     }
   return {{"Before training, a form with the value x has the loss of a net without norms, and one "
-           "with the value z that of layer normalization",
+           "with the value z the loss of layer normalization",
            fmt::format("{:.1e} apart at most", apart), apart < 1e-5, "below 1e-5"},
           {"Each of them is trained to another loss", fmt::format("{:.1e} apart at least", least),
            least > 0, "above 0"}};

@@ -18,7 +18,7 @@ constexpr Form whole_form{true, false, Projection::both};
 // Each setting is a run of this: an effect in margins.
 const Metric effect{.value = "effect", .higher_is_better = true};
 
-// The probability that of so many fair signs at least `of_one_sign` agree, in either direction.
+// The probability that at least `of_one_sign` of so many fair signs agree, in either direction.
 double sign_test(Index signs, Index of_one_sign) {
   double tail = 0, choices = 1;  // of k among all
   for (Index k = 0; k <= signs - of_one_sign; ++k) {

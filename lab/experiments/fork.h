@@ -44,11 +44,11 @@ enum class When { at_fork, at_once, later };
 
 /// Trains with layer normalization, and forks at each point into each arm. Traces are validation
 /// losses by the point of the fork: "NAME at the fork", "NAME at once" and "NAME later", where NAME
-/// is that of an arm, or "unforked" for the run itself at the same steps.
+/// is an arm's, or "unforked" for the run itself at the same steps.
 Outcome train_forks(const FormSetting& setting, double rate, const ForkSizes& sizes,
                     const support::ImageSets& sets, std::uint64_t seed, const Forks& forks = {});
 
-/// By how many percent the validation losses of an arm exceed those of the unforked run, by
+/// By how many percent the validation losses of an arm exceed the unforked run's, by
 /// the point of the fork. Throws DataError if traces are missing or have other points.
 RunTrace costs(const Outcome& outcome, const std::string& arm, When when);
 /// The costs at one point as a metric, less being better, for `better` and `equal`.
@@ -58,7 +58,7 @@ Results costs_at(const Results& results, const std::string& arm, std::size_t poi
 /// The validation losses of the unforked runs, by which the costs at one point are divided.
 std::vector<double> losses_at(const Results& results, std::size_t point, When when);
 
-/// What must hold for all sizes.   results: those of each optimizer
+/// What must hold for all sizes.   results: of each optimizer
 std::vector<Claim> fork_claims(const std::vector<Results>& results, const Forks& forks);
 /// What was predicted before the runs. Speaks of optimizers that are among the results.
 std::vector<JudgedClaim> fork_predictions(const std::vector<Results>& results);

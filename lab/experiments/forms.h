@@ -32,7 +32,7 @@ struct Form {
 inline constexpr Form layer_norm_form{true, true, Projection::both},
     backward_form{false, false, Projection::both}, forward_form{true, false, Projection::none},
     no_norm_form{false, false, Projection::none};
-/// All, those of the value x first, then by factor and projection.
+/// All, the value x first, then by factor and projection.
 const std::vector<Form>& sixteen_forms();
 
 /// Where the forms are compared: one column of the grid.

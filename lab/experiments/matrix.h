@@ -50,7 +50,7 @@ struct SettingSearch {
   NormSetting best() const;
   /// `RateSearch::is_interior` of the norm of the best setting.
   bool is_interior() const;
-  /// The settings to try next: those of the rate `first` and its triple that have not been tried,
+  /// The settings to try next: with the rate `first` and its triple, if they have not been tried,
   /// then, one at a time, rates further out for the best norm, until the best is interior or `most`
   /// have been tried. None when the search is done.
   std::vector<NormSetting> next(double first, std::size_t most) const;
@@ -68,7 +68,7 @@ struct MatrixCell {
 
 /// A task, and what the ledger has of it.
 struct MatrixColumn {
-  PaperTask task;                            ///< with its baseline as that of its metric
+  PaperTask task;                            ///< its baseline is its metric's, too
   std::string data = {};                     ///< a digest; empty if nothing has been trained
   std::string optimizer = {}, initial = {};  ///< what was trained, in words: "Adam", initial values
   std::map<std::string, MatrixCell> cells = {};  ///< by system

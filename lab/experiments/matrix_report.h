@@ -16,7 +16,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only = 0);
 /// systems that have been trained.
 void claim_mechanics(Report& report, const Matrix& matrix);
 
-/// The chance that of `count` fair coins at least `heads` show heads.
+/// The chance that at least `heads` of `count` fair coins show heads.
 double binomial_chance(Index heads, Index count);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

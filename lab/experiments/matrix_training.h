@@ -33,7 +33,7 @@ class MatrixTraining {
   ///   tasks: some of the paper's
   Matrix train(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
-  /// Computes the baselines and trains what is missing, one run at a time, those of the least
+  /// Computes the baselines and trains what is missing, one run at a time, of the least
   /// finished system first. Leaves out what another process is at. Ends when nothing is missing.
   /// Throws what `Ledger::claim` and `Ledger::outcome` throw. The ledger needs --runs.
   void train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks);

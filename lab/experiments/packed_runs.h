@@ -35,8 +35,8 @@ struct PackedRun {
 class PackedRuns {
  public:
   PackedRuns() = default;
-  /// Throws DataError, naming the file and the line, for a line that is no run, whose digest is
-  /// that of another record, or whose run stands in an earlier line.
+  /// Throws DataError, naming the file and the line, for a line that is no run, whose digest
+  /// belongs to another record, or whose run stands in an earlier line.
   PackedRuns(std::string_view lines, const std::string& file);
 
   std::string lines() const;

@@ -18,10 +18,10 @@ struct PaperClaim {
   std::string source;  ///< where the paper says so, such as "table 1"; empty: it is asked here
   std::optional<double> margin = {};
   std::string judge = {};      ///< how it is judged, by the name of a rule; empty: by the test
-  std::string statement = {};  ///< if it is not that of the rule
+  std::string statement = {};  ///< unless the rule makes it
 };
 
-/// What the same runs come to on another test than that of the tables.
+/// What the same runs come to on another test than the tables'.
 struct OtherTest {
   std::string value;  ///< its name among the values of an outcome
   std::string title;
@@ -40,7 +40,7 @@ struct PaperTask {
   int published_decimals = 0;  ///< of what is published
   std::vector<double> published = {};  ///< of each system, if of all; infinite: it diverged
   std::vector<std::string> systems = paper_norms;
-  std::vector<std::string> trained = {};  ///< those of them that are trained here; empty: all
+  std::vector<std::string> trained = {};  ///< which of them are trained here; empty: all
   std::vector<std::string> forms =
       {};  ///< norms that are trained beside them, see lab/docs/forms.md
   std::vector<std::string> remedies = {};  ///< and norms with one, see `norm_and_remedy`

@@ -8,7 +8,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// For each image the share of its captions whose rank is at most k, in percent. Throws DataError
-/// for ranks that are not those of captions of so many images.
+/// for ranks that do not belong to the captions of so many images.
 std::vector<double> recall_items(const Outcome& run, Index images, Index k);
 
 /// The R@k of images, in percent, and the results of a retrieval with its items.

@@ -15,7 +15,7 @@ std::string in_words(const OptimizerFlags& optimizer);
 /// one with the best validation is tested. The curve has the loss of the first batch, then after
 /// each interval its mean training loss and the validation loss; traces have what is traced then.
 /// Values: "validation", the best one; "training_loss" and "validation_loss" at the end; if the
-/// trial is tested those of `Trainee::test`, in the best state.
+/// trial is tested, also the values of `Trainee::test`, in the best state.
 ///   metric: of validations
 /// Throws ArgumentError if the interval does not divide the steps, and what `norm_and_remedy`,
 /// `Problem::trainee` and `set_remedy` throw.

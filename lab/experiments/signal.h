@@ -7,7 +7,7 @@
 #include "experiments/matrix_task.h"
 
 /// "Bookkeeping and signal": does a constraint on the weights that feed norms, centered or of
-/// constant length, replace the derivative of the mean, or that of the deviation?
+/// constant length, replace the derivative of the mean, or the deviation's?
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// Tasks with either optimizer, such as "pre_2_adam", and "ud_ewt_adam", a parser. Systems are

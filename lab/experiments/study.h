@@ -26,7 +26,7 @@ struct StudyRun {
 
   bool is_report() const { return size == "report"; }
   Random random() const { return Random(comparison.seed); }
-  /// Shown by one process. Steps are those of all runs, or none is shown as done.
+  /// Shown by one process. Steps count over all runs; otherwise none is shown as done.
   Progress progress(Index steps) const;
   /// The runs of these systems with each seed: trains what the ledger lacks, or throws DataError
   /// for it with --from-ledger. The ledger must have begun.

@@ -83,7 +83,7 @@ struct Retrieval {
   double mean_recall() const { return (recall_1 + recall_5 + recall_10) / 3; }
 };
 /// The search of an image by each caption, and of one of its captions by each image.
-///   costs: (captions, images), where those of image i begin with row i * captions / images
+///   costs: (captions, images); the captions of image i begin with row i * captions / images
 struct BothRetrievals {
   Retrieval image, caption;
 
@@ -140,7 +140,7 @@ struct RetrievalSizes {
 /// and "test_image_mean_rank", and the same of "caption". "test" is the R@10 of images; items are
 /// the shares of an image's captions that find it among ten, in percent. The trace "ranks" has the
 /// rank of its image for each caption, by the caption's number, and the traces "recall_1",
-/// "recall_5" and "recall_10" those of images for validation.
+/// "recall_5" and "recall_10" the recall of images for validation.
 Problem retrieval_problem(const support::CaptionSets& sets, const RetrievalSizes& sizes = {});
 Problem retrieval_problem(const Origin& origin, Size size);
 

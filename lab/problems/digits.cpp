@@ -11,7 +11,7 @@ namespace {
 using namespace support;
 using lab::Outcome;
 
-// The first images of each part. Throws DataError for images of another size than those of MNIST.
+// The first images of each part. Throws DataError for images of another size than MNIST's.
 std::shared_ptr<const ImageSets> limited(ImageSets sets, Index limit, Index tested) {
   expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
                     "{}: the network reads images of 28 x 28 in 10 classes", sets.source);

@@ -22,7 +22,7 @@ struct ConvSizes {
 };
 
 /// A convolutional network. Items are 100 for a right answer, 0 for a wrong one. Throws DataError
-/// for images of another size, or in other classes, than those of MNIST.
+/// for images of another size, or in other classes, than MNIST's.
 Problem conv_problem(const support::ImageSets& sets, const ConvSizes& sizes = {});
 Problem conv_problem(const Origin& origin, Size size);
 

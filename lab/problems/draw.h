@@ -62,7 +62,7 @@ struct DrawSizes {
   double seconds = 104;
 };
 
-/// DRAW without normalization, with that of the cells alone (`layer`), as in the paper, and in all
+/// DRAW without normalization, normalized in the cells alone (`layer`), as in the paper, and in all
 /// places of its LSTMs (`layer_everywhere`). Values: "test", a bound in nats per image, and its
 /// parts "test_reconstruction" and "test_divergence". Items are the bounds of images, to three
 /// decimals.

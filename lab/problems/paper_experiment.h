@@ -50,7 +50,7 @@ struct PaperExperiment {
   std::string of_data = {};  ///< said with --data alone
   std::string part = {};     ///< what --only names: "table" or "figure"
   int parts = 0;             ///< how many there are
-  /// Reduces tasks or systems to those of the table or figure that was chosen.
+  /// Keeps the tasks or systems of the table or figure that was chosen.
   std::function<void(PaperFlags&)> choose = {};
   ///   number: of the table or figure to show; 0: all
   std::function<void(lab::StudyRun&, const lab::Matrix&, int number)> report;

@@ -21,7 +21,7 @@ constexpr Index feature_count = 48;
 
 /// A sentence as a parser sees it. Labels that are not known are -1.
 struct NumberedSentence {
-  std::vector<Index> words, tags;  ///< ids by token, those of the root first
+  std::vector<Index> words, tags;  ///< ids by token, the root first
   std::vector<Arc> arcs;           ///< to each word
   std::vector<bool> punctuation;   ///< whether the word is UPOS PUNCT
 };
@@ -53,7 +53,7 @@ class ParserVocabulary {
                 std::span<Index> row) const;
 
  private:
-  // Tokens have one id more than their Vocabulary: that of the root.
+  // Tokens have one id more than their Vocabulary: the root's.
   Index first_tag() const { return words_.count() + 1; }
   Index first_label() const { return first_tag() + tags_.count() + 1; }
 
@@ -141,7 +141,7 @@ struct ParserSizes {
 };
 
 /// UD-EWT. The value "test" is the UAS without punctuation in percent, "test_with_punctuation" and
-/// "test_las" are others. Items are those of sentences, each its right heads divided by the mean
+/// "test_las" are others. An item is the number of right heads of a sentence, divided by the mean
 /// number of words of a sentence, so that their mean is the UAS.
 Problem parser_problem(const support::Treebank& bank, const ParserSizes& sizes = {});
 Problem parser_problem(const Origin& origin, Size size);

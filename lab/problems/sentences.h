@@ -13,7 +13,7 @@
 /// Sentences to classify, by a Transformer encoder, as in Xu et al. 2019, section 2.2.
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 
-/// The shape of a Transformer encoder that classifies sentences. The defaults are those of Xu et
+/// The shape of a Transformer encoder that classifies sentences. The defaults follow Xu et
 /// al. 2019, section 2.2; heads are not stated there.
 struct SentenceNet {
   std::string norm = "layer";
@@ -29,7 +29,7 @@ struct SentenceNet {
 
 class SentenceTrainee : public Trainee {
  public:
-  /// The vocabulary is that of the training part.
+  /// The vocabulary comes from the training part.
   SentenceTrainee(std::shared_ptr<const support::SentenceSets> sets, const SentenceNet& net,
                   Index batch_tokens, std::uint64_t seed, Random& random);
 
@@ -54,7 +54,7 @@ class SentenceTrainee : public Trainee {
   support::ShuffledEpochs<SentenceBatch> batches_;
 };
 
-/// The sizes of the paper's tasks; the defaults are those of the paper.
+/// The sizes of the paper's tasks; the defaults are the paper's.
 struct SentenceSizes {
   SentenceNet net = {};
   Index batch_tokens = 4096;

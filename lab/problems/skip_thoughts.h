@@ -56,7 +56,7 @@ double frequency_nll(const support::TripletSets& sets, const Vocabulary& vocabul
 Tensor sentence_vectors(const SkipThoughts& net, const Vocabulary& vocabulary,
                         const std::vector<support::Words>& sentences);
 
-/// A sentence, by its number, and the cosine of its vector and that of a query.
+/// A sentence, by its number, and the cosine of its vector and a query's.
 struct Neighbour {
   Index sentence;
   double cosine;
@@ -108,8 +108,8 @@ struct SkipThoughtsSizes {
 
 /// Skip-thoughts on books, judged by probes. Curves and validations are in nats per word. "test" is
 /// the mean of what the probes find, in percent: 100 r of SICK, and the accuracies of four
-/// classifications. "test_r", "test_rho" and "test_MSE" are those of SICK, and "test_MR" and so on
-/// the accuracies. "test_MPQA_together" is that of MPQA with equal phrases in one fold. "untrained"
+/// classifications. "test_r", "test_rho" and "test_MSE" belong to SICK, and "test_MR" and so on are
+/// the accuracies, "test_MPQA_together" of MPQA with equal phrases in one fold. "untrained"
 /// and "untrained_r" ... are the same of the net before its training, and the traces "probed" and
 /// "probed_r" ... what probes find in it at step 0 and at each look.
 Problem skip_thoughts_problem(const support::TripletSets& sets, const support::ProbeSets& probes,

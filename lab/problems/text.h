@@ -14,7 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::problems {
 std::vector<double> segment_bits(const TransformerXl& net, const Indices& text, Index rows,
                                  Index length);
 
-/// The sizes of the task. The layers are those of Xu et al. 2019.
+/// The sizes of the task. The layers follow Xu et al. 2019.
 struct TextSizes {
   Index layers = 12;
   Index heads = 4;

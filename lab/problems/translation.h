@@ -112,11 +112,11 @@ class TranslationTrainee : public Trainee {
 /// What each sentence contributes to the BLEU of a corpus, so that the mean over sentences is that
 /// BLEU: the jackknife's pseudo-values (Efron 1982), by how much BLEU changes without the sentence.
 /// Resampling them comes close to resampling sentences (Koehn 2004), and needs no other bootstrap
-/// than that of means. Throws ArgumentError for different numbers of lines.
+/// than the one of means. Throws ArgumentError for different numbers of lines.
 std::vector<double> bleu_shares(const std::vector<std::string>& translations,
                                 const std::vector<std::string>& references);
 
-/// The sizes of the task: a Transformer as deep as that of the paper, and narrower.
+/// The sizes of the task: a Transformer as deep as the paper's, and narrower.
 struct TranslationSizes {
   TransformerOptions stack{.layers = 6,
                            .heads = 4,

@@ -27,7 +27,7 @@ struct DrawOptions {
 ///     c_t = c_{t-1} + write(h^d_t)                    a patch and its window, linear in h^d_t
 ///
 /// c_T are the logits of Bernoulli pixels. With the placement `CellNormPlacement::cell` the LSTMs
-/// are those of Ba et al. 2016, eq. 29-31.
+/// follow Ba et al. 2016, eq. 29-31.
 /// Example: `Draw(8, 8, random, {.glimpses = 2, .hidden = 6})(random.uniform({2, 8, 8}), random)`
 struct Draw {
   Index height, width;

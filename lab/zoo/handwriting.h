@@ -42,7 +42,7 @@ struct HandwritingPredictor {
   Result operator()(const Tensor& before, const std::vector<RecurrentState>& states = {},
                     Mode mode = {}) const;
   /// Draws so many lines of so many moves: (moves, batch, 3). Throws ArgumentError for counts below
-  /// 1 and for a negative bias, which is that of `sample_mixture`.
+  /// 1 and for a negative bias, see `sample_mixture`.
   Tensor sample(Index moves, Index batch, Random& random, double bias = 0) const;
   void visit(Fields& field) const {
     field("layers", layers);
@@ -98,7 +98,7 @@ struct HandwritingSynthesis {
   };
   /// Writes texts. A line ends when the window looks behind its text more than at any character, or
   /// after `most` moves.   text: one-hot in all rows, (B, U, characters)
-  /// Throws ArgumentError for `most` below 1 and a negative bias, that of `sample_mixture`.
+  /// Throws ArgumentError for `most` below 1 and a negative bias, see `sample_mixture`.
   Written write(const Tensor& text, Index most, Random& random, double bias = 0) const;
   void visit(Fields& field) const {
     field("layers", layers);

@@ -21,7 +21,7 @@ Tensor order_violation(const Tensor& general, const Tensor& specific, Place plac
 Tensor contrastive_sum(const Tensor& costs, double margin, Place place) {
   const OperationScope scope("contrastive_sum", place, costs);
   expect(costs.rank() == 2 && costs.shape()[0] == costs.shape()[1],
-         "contrastive_sum: costs must be those of all pairs, (B, B): {}", costs.shape());
+         "contrastive_sum: needs the costs of all pairs, (B, B): {}", costs.shape());
   expect<ArgumentError>(margin > 0, "contrastive_sum: margin must be positive: {}", margin);
   const Index count = costs.shape()[0];
   const Tensor right = diagonal(costs);

@@ -15,7 +15,7 @@ Tensor order_violation(const Tensor& general, const Tensor& specific, Place = Pl
 /// The loss of pairs that belong together and should cost less, by a margin, than all others of
 /// their row and column: the sum over i != j of max(0, margin - E_ij + E_ii) + max(0, margin - E_ij
 /// + E_jj) (Vendrov et al. 2016, eq. 5).
-///   costs: (B, B), those of the right pairs on the diagonal   returns ()
+///   costs: (B, B), of the right pairs on the diagonal   returns ()
 /// Throws ShapeError for costs that are not square, ArgumentError unless margin > 0.
 /// Example: `contrastive_sum(square, 0.05)`
 Tensor contrastive_sum(const Tensor& costs, double margin, Place = Place::here());

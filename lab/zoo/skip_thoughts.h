@@ -16,7 +16,7 @@ struct SkipThoughtsOptions {
 
 /// Vectors of sentences, learned by predicting from each sentence those before and after it (Kiros
 /// et al. 2015; Ba et al. 2016, section 6.3). With the words x_1 ... x_n of a sentence, of which
-/// the last is a mark of its end, and those of a neighbour, y_1 ... y_m:
+/// the last is a mark of its end, and the words y_1 ... y_m of a neighbour:
 ///
 ///     h = the last state of GRU(E(x_1), ..., E(x_n))          in R^H, the sentence's vector
 ///     s_1 ... s_m = GRU'(0, E(y_1), ..., E(y_(m-1)))          beginning with the state h

@@ -8,7 +8,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The axes before those of the matrices.
+/// The axes before the two axes of the matrices.
 Shape leading(const Shape& shape);
 /// How many matrices a tensor of this shape holds.
 Index matrix_count(const Shape& shape);
@@ -22,7 +22,7 @@ void expect_finite(const char* operation, const Tensor& a);
 /// Throws ArgumentError unless `failed` is -1: "OPERATION: WHAT: matrix (1, 0) of (2, 3, 4, 4)".
 void expect_none_failed(const char* operation, const char* what, const Shape& shape, Index failed);
 /// Throws ArgumentError unless the diagonal of each r (..., n, n) of a QR decomposition is larger
-/// than its rounding errors; `shape` is that of the decomposed matrix.
+/// than its rounding errors; `shape` belongs to the decomposed matrix.
 void expect_full_rank(const char* operation, const Tensor& r, const Shape& shape);
 
 /// Stretches the leading axes of two operands to each other. Throws ShapeError if they do not fit.

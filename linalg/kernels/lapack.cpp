@@ -127,7 +127,7 @@ Index eigh(Index count, Index n, const real* a, real* values, real* vectors) {
   });
 }
 
-// LAPACK sees a^T = v^T diag(s) u^T, so it writes v in the place of its u, and u in that of its v.
+// LAPACK sees a^T = v^T diag(s) u^T, so it writes v where it has u, and u where it has v.
 Index svd(Index count, Index m, Index n, const real* a, real* u, real* s, real* v) {
   const Index k = std::min(m, n);
   const auto rows = static_cast<lapack_int>(n), columns = static_cast<lapack_int>(m);

@@ -151,7 +151,7 @@ struct Recurrence {
     const auto of = [&](int i) { return d[i].defined() ? d[i].mutable_data() : nullptr; };
 
     const bool shared = s.starts_from_inputs();
-    Tensor product;  // its gradient, unless equal to that of the inputs
+    Tensor product;  // its gradient, unless equal to the inputs' gradient
     if (!shared) product = Tensor::uninitialized(in[0].shape());
     kernels::recurrent_backward(s, pointers(kept), y.data(), g.data(),
                                 s.has_c ? g.data() + s.steps * s.batch * s.hidden : nullptr,

@@ -6,7 +6,7 @@
 
 #include "tapegrad/core/error.h"
 
-// The words are those of sacreBLEU's tokenizer 13a, rule by rule.
+// Words are cut as by sacreBLEU's tokenizer 13a, rule by rule.
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -33,7 +33,7 @@ Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double
   set_learning_rate(learning_rate);
   expect<ArgumentError>(!parameters_.empty(),
                         "{}: there are no parameters; if a filter chose them by shape: "
-                        "shape().rank() is the number of axes, shape().size() that of elements",
+                        "shape().rank() counts axes, shape().size() elements",
                         name_);
   expect_distinct(name_, parameters_);
   for (const Parameter& parameter : parameters_) {

@@ -30,8 +30,8 @@ struct ParameterGroup {
 /// are negative or not finite, and for momentum, betas and alpha outside [0, 1).
 ///
 /// All of them center gradients and weights on demand (`Centering`). Clipping is outside: clip
-/// gradients before. Without decay, steps of `Sgd` along centered gradients have no mean. Those of
-/// optimizers that divide each element by a root of its own keep a little; centered weights have
+/// gradients before. Without decay, steps of `Sgd` along centered gradients have no mean. Steps
+/// of optimizers that divide each element by its own root keep a little; centered weights have
 /// none. The options leave vectors alone (`is_vector`), because gains are vectors; a group centers
 /// the vectors that it names, such as the bias of a layer before a norm.
 /// Example: `std::unique_ptr<Optimizer> optimizer = std::make_unique<Adam>(parameters(net))`

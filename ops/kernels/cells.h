@@ -12,8 +12,9 @@ struct Row {
   real *product, *product_scales, *state, *state_scales;
 };
 
-/// Gradients at one row. h and c hold those of this step and are replaced by those of the previous
-/// one, except for the part that flows through the product. inputs and product are written.
+/// Gradients at one row. h and c hold the gradients of this step's state, which the gradients of
+/// the state before replace, except for the part that flows through the product. inputs and product
+/// are written.
 struct RowGradients {
   real *h, *c, *inputs, *product;
   TransformGradients product_total, state_total;
@@ -39,18 +40,18 @@ struct CellLoops {
   /// tanh_state = tanh(state), h = o tanh_state
   void (*lstm_output)(Index hidden, const real* gates, const real* state, real* tanh_state,
                       real* h);
-  /// The gradients of the state and of o's sum (the last part of d_sums), given that of h.
+  /// The gradients of the state and of o's sum (the last part of d_sums), given dh.
   void (*lstm_output_back)(Index hidden, const real* gates, const real* tanh_state, const real* dh,
                            real* d_sums, real* d_state);
-  /// The gradients of the sums of i, f and g. dc holds the gradient of c and is replaced by that of
-  /// c_before.
+  /// The gradients of the sums of i, f and g. dc holds the gradient of c, which the gradient of
+  /// c_before replaces.
   void (*lstm_gates_back)(Index hidden, const real* gates, const real* c_before,
                           const real* d_state, real* dc, real* d_sums);
   /// inputs and product: 3 hidden each
   void (*gru)(Index hidden, const real* inputs, const real* product, const real* h_before,
               real* gates, real* h);
-  /// dh holds the gradient of h and is replaced by that of h_before, except for the part through
-  /// the product.
+  /// dh holds the gradient of h, which the gradient of h_before replaces, except for the part
+  /// through the product.
   void (*gru_back)(Index hidden, const real* gates, const real* h_before, real* dh, real* d_inputs,
                    real* d_product);
   /// The gradient of h = tanh(sums)

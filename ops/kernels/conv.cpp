@@ -146,7 +146,7 @@ void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
   const Index weights = s.weights(), filters = s.group_filters(), patch = s.patch();
   const Index sums = std::max<Index>(1, (s.batch + most_images - 1) / most_images);
   const Scratch partial(weights * sums);
-  // Threads without images of their own share those of others, but few columns cost as many as 8.
+  // Threads without images of their own share other images, but few columns cost as many as 8.
   const Index parts = std::clamp<Index>(threads() / sums, 1, std::max<Index>(1, patch / 8));
   parallel_for(sums * parts, [&](Index task) {
     const Index sum = task / parts, part = task % parts;

@@ -35,10 +35,10 @@ struct ConvSizes {
 
 /// y = x * w. Takes fewer images if there are threads for more tasks.
 void conv_forward(const ConvSizes& sizes, const real* x, const real* w, real* y);
-/// The gradient of x, given that of y. Divided like y.
+/// The gradient of x, given g, the gradient of y. Divided like y.
 void conv_input(const ConvSizes& sizes, const real* g, const real* w, real* dx);
-/// The gradient of w, given that of y. If there are threads for more tasks, these take parts of
-/// each filter. Adds the sums over four images in order.
+/// The gradient of w, given g, the gradient of y. If there are threads for more tasks, these take
+/// parts of each filter. Adds the sums over four images in order.
 void conv_weight(const ConvSizes& sizes, const real* x, const real* g, real* dw);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

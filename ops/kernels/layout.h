@@ -6,8 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// y = x with its axes in another order. `extents` are those of y; `strides` tell how far apart in
-/// x the neighbours along each axis of y are. A task takes neighbouring rows of y.
+/// y = x with its axes in another order. y has the `extents`; neighbours along an axis of y are
+/// apart in x by its stride in `strides`. A task takes neighbouring rows of y.
 void permute(std::span<const Index> extents, std::span<const Index> strides, const real* x,
              real* y);
 

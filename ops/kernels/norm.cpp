@@ -53,7 +53,7 @@ void for_rows(Index rows, const Body& body) {
   for (; r < rows; ++r) body(r, std::integral_constant<Index, 1>());
 }
 
-// A mean is taken from the first element on: that of equal elements is exactly their value.
+// A mean is taken from the first element on, so that the mean of equal elements is their value.
 template <Index rows>
 void forward_rows(const RowNorm& norm, const real* x, Index count, real* y, real* inverses,
                   real* slopes) {

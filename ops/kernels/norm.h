@@ -16,8 +16,8 @@ struct RowNorm {
 };
 
 /// How many neighbouring rows are normalized at once. A statistic is a chain of dependent
-/// instructions, longer than the pass over a row takes. Those of neighbouring rows are computed
-/// before the first is used, so that they overlap.
+/// instructions, longer than the pass over a row takes. The statistics of neighbouring rows are
+/// computed before the first is used, so that they overlap.
 constexpr Index rows_at_once = 4;
 
 /// What the backward pass needs of the statistics of each row: inverses (1 / s), and slopes, with

@@ -37,7 +37,7 @@ struct Optimizers {
   void (*sgd)(const Sgd& o, Index count, real* w, const real* g, real* m);
   /// s: the sum of squares
   void (*adagrad)(const Adagrad& o, Index count, real* w, const real* g, real* s);
-  /// v: the mean square of gradients; u: that of changes
+  /// v: the mean square of gradients; u: the mean square of changes
   void (*adadelta)(const Adadelta& o, Index count, real* w, const real* g, real* v, real* u);
   /// m: the mean
   void (*lion)(const Lion& o, Index count, real* w, const real* g, real* m);

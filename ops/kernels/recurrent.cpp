@@ -190,8 +190,8 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
   const Partials product_total(tasks, s.steps, G, out.product_transform);
   const Partials state_total(tasks, s.steps, H, out.state_transform);
   std::copy_n(h_gradient + (s.steps - 1) * s.batch * H, s.batch * H, out.h0);
-  // If h reaches the next h only through the product and no sequence ends early, its gradient is
-  // that of the product.
+  // If h reaches the next h only through the product and no sequence ends early, both have one
+  // gradient.
   const bool passes_by = s.cell->passes_h_by || s.lengths != nullptr;
   if (s.has_c && c_gradient) std::copy_n(c_gradient, s.batch * H, out.c0);
   if (s.has_c && !c_gradient) std::fill_n(out.c0, s.batch * H, real{0});

@@ -48,7 +48,7 @@ struct SequenceGradients {
   real *weight, *h0, *c0;
   TransformGradients input_transform, product_transform, state_transform;
 };
-/// Computes `gradients`, given those of h and of the last c (or null).
+/// Computes `gradients`, given the gradients of h and of the last c (or null).
 void recurrent_backward(const Sequence& sequence, const Kept& kept, const real* h,
                         const real* h_gradient, const real* c_gradient,
                         const SequenceGradients& gradients);

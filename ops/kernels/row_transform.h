@@ -35,8 +35,8 @@ struct TransformGradients {
 void transform_forward(const RowTransform& transform, real* row, Index count, real* normalized,
                        real* scales);
 
-/// g: the gradient of the transformed row, replaced by that of the original row. Adds the gradients
-/// of gain and bias to `total`.
+/// g: the gradient of the transformed row, which the gradient of the original row replaces. Adds
+/// the gradients of gain and bias to `total`.
 void transform_backward(const RowTransform& transform, real* g, Index count, const real* normalized,
                         const real* scales, TransformGradients total);
 

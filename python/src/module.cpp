@@ -2,7 +2,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::python {
 
-/// The exceptions of this precision become those of tapegrad.errors, with the library's words.
+/// The exceptions of this precision become exceptions of tapegrad.errors, with the library's words.
 void bind_errors(nb::module_& module) {
   struct Kind {
     const char* name;

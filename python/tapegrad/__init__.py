@@ -6,7 +6,7 @@
         x = tg.watch(tg.Tensor([3.0, 4.0]))
         print(tg.grad(tg.sum(x * x), x))
 
-Names are those of the C++ library, and so are the words of help() and of errors."""
+Names, the words of help() and the words of errors are the C++ library's."""
 
 from . import float32, float64
 from .errors import ArgumentError, DataError, Error, MemoryError, NonFiniteError, ShapeError, TapeError

@@ -4,12 +4,12 @@
 
 namespace tapegrad::testing {
 
-/// Which of a program's allocations fail. Those of `operator new` and of the blocks of `Storage`
+/// Which of a program's allocations fail. Allocations by `operator new` and of blocks of `Storage`
 /// count.
 struct Shortage {
   std::int64_t after = 0;      ///< the number of allocations that succeed first
   bool lasting = false;        ///< all later ones fail, too
-  bool other_threads = false;  ///< only those of other threads count, otherwise only of this one
+  bool other_threads = false;  ///< only other threads' count, otherwise only this one's
 };
 
 /// While in scope, memory is short. One at a time.

@@ -36,7 +36,7 @@ class Kills(TrainerTest):
         return list(self.path.glob("part.*.tmp"))
 
     def test_ten_kills(self):
-        """Kills at five system calls within a save, and at five random times; the result is that of one whole run."""
+        """Kills at five system calls within a save, and at five random times; the result equals one whole run's."""
         started = time.monotonic()
         self.saved("again")
         length = time.monotonic() - started

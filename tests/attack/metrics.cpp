@@ -18,7 +18,7 @@ void attack(std::string_view input) {
     RunLog(folder.path, Json::object(), steps_done).write_rows();
     return read_text(folder / "metrics.jsonl");
   };
-  std::filesystem::remove(folder / "metrics.csv");                 // that of another input
+  std::filesystem::remove(folder / "metrics.csv");                 // another input's
   std::ofstream(folder / "config.json") << R"({"tapegrad": ""})";  // what follows is a log's
   std::ofstream(folder / "metrics.jsonl", std::ios::binary) << input;
   const std::string first = resumed();

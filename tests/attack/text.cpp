@@ -16,7 +16,7 @@ void attack(std::string_view input) {
   const Indices ids = characters.encode(text);
   expect_property(characters.decode(ids) == text, "decoding gives back the text");
   expect_property(Characters(characters.bytes()).bytes() == characters.bytes(),
-                  "the characters are those of their own text");
+                  "characters of the characters are the same");
 
   Index targets = 0;
   for (const auto& group : text_blocks(ids, rows, length))

@@ -29,7 +29,7 @@ class Threads(TrainerTest):
         self.part = self.path / "part"
 
     def check_training(self, processes, threads):
-        """The bytes are those of any number of threads, and fewer threads are reported."""
+        """The bytes are the same for any number of threads, and fewer threads are reported."""
         self.part.unlink(missing_ok=True)
         result = run_limited([f"--nproc={processes}"], *self.train, "--threads", threads, "--save", self.part)
         self.assertEqual(result.returncode, 0, (processes, threads, result.stderr))

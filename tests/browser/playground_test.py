@@ -153,7 +153,7 @@ class Playground(BrowserTest):
         self.click("Step")
         self.click("Check the gradient")
         page = self.driver.find_element("id", "playground_page")
-        self.assertIn("The derivatives are those of the loss.", page.text)
+        self.assertIn("The derivatives are derivatives of the loss.", page.text)
         self.set("norm", "detach_mean", 7)
         self.click("Check the gradient")
         self.assertIn("block 23 (detach_mean): the mean is detached", page.text)

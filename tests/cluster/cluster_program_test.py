@@ -65,7 +65,7 @@ class Training(unittest.TestCase):
         for rank in 1, 2:
             result = run(3, 5, 0, 6, self.folder / "different", "flags", rank)
             self.assertEqual(result.returncode, 3, result.stderr)
-            self.assertIn(f"cluster: the number of steps of process {rank} differs from that of process 0: "
+            self.assertIn(f"cluster: the number of steps of process {rank} differs from process 0's: "
                           "another and 6\n", result.stderr)
             self.assertFalse((self.folder / "different").exists())
 

@@ -12,7 +12,7 @@ using namespace std;
 using namespace tapegrad;
 using json = nlohmann::json;
 
-TEST_CASE("names stand beside those of other libraries", "[names]") {
+TEST_CASE("names stand beside other libraries' names", "[names]") {
   Tape tape;
   const Tensor x = watch(Tensor({2, 2}, {1, 2, 3, 4}));
   const Tensor y = sum(pow(max(abs(exp(log(sqrt(square(x))))), 1), 2.0)) + norm(x) - min(x);

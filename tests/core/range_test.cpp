@@ -7,7 +7,7 @@
 using namespace tapegrad;
 using namespace tapegrad::testing;
 
-TEST_CASE("a range is that of the finite values", "[tensor]") {
+TEST_CASE("a range spans the finite values", "[tensor]") {
   const Range found = range(Tensor({5}, {3, -infinity, -1, no_number, 4}));
   CHECK(found.least == -1);
   CHECK(found.greatest == 4);

@@ -148,7 +148,7 @@ class AskedAtRandom(unittest.TestCase):
                 if "stopped" in answer:
                     seen["stops"] += 1
                     self.assertRegex(answer["stopped"], rf"^step {step}: \w+")
-            if built:  # the net is that of the settings that are shown
+            if built:  # the net has the settings that are shown
                 line = lambda request: json.dumps({"compute": "playground", **request})
                 found = again.ask(line(build(built)))
                 if losses:

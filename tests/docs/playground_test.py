@@ -103,7 +103,7 @@ class Playground(unittest.TestCase):
             self.assertNotEqual(other[1], forked["losses"][1])
 
     def test_a_fork_keeps_what_both_nets_have(self):
-        """The weights of the layers that stay are those of the run before, whatever stands between them."""
+        """The layers that stay have the weights of the run before, whatever stands between them."""
         between = lambda *blocks: {"net": [linear(16), *blocks, activation("tanh"), linear(12), activation("tanh")]}
         before = state(POINTS, optimizer="adam", **between(norm()))
         straight, _, seen = ask(build(before), steps(20), {"do": "look"})
@@ -217,11 +217,11 @@ class Playground(unittest.TestCase):
         self.assertRegex(found["why"], r"div +1 times 0.5 +to %\d+ sum")
         self.assertNotRegex(found["why"], r"\.(h|cpp):")
         self.assertEqual(leaf["why"], nodes[nodes[linear_]["inputs"][1]]["why"])
-        self.assertIn("that of step 1, and the net is at 0", late["error"])
+        self.assertIn("belongs to step 1, and the net is at 0", late["error"])
         self.assertIn(f"node: {len(nodes)}; 0 to {len(nodes) - 1}", far["error"])
 
     def test_derivatives_are_checked(self):
-        """Against differences; those of the weights before a detached statistic differ, and those after it do not."""
+        """Against differences; derivatives of the weights before a detached statistic differ, and after it they do not."""
         check = {"do": "check"}
         for name in ask({"do": "choices"})[0]["norm"]:
             if name == "instance":  # of pictures alone
@@ -242,7 +242,7 @@ class Playground(unittest.TestCase):
                     self.assertEqual(each["checked"], min(8, each["size"]))
                     for words in constant:
                         self.assertEqual(words in each.get("why", ""), not each["agrees"])
-                self.assertEqual(found["verdict"] == "The derivatives are those of the loss.", not constant)
+                self.assertEqual(found["verdict"] == "The derivatives are derivatives of the loss.", not constant)
                 self.assertTrue(all(words in found["verdict"] for words in constant))
         for name, settings in STATES.items():
             with self.subTest(name):

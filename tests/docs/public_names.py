@@ -74,7 +74,7 @@ def declarations(header):
 
 
 def without_example(root, layers=LAYERS):
-    """A line for each public name without an example. Overloads share one, and definitions have that of their operation.
+    """A line for each public name without an example. Overloads share one, and definitions have their operation's.
     A struct of options needs none if the example of something that takes it sets an option."""
     found = {path: list(declarations((root / path).read_text())) for path in public_headers(root, layers)}
     every = [declaration for listed in found.values() for declaration in listed]

@@ -251,7 +251,7 @@ class CharModels(TrainerTest):
         self.assertNotEqual(text, greedy)
         self.assertEqual(greedy, sample("--temperature", "0"))
         self.assertEqual(greedy, sample("--temperature", "1e-300"))
-        # Of equally likely characters, those of a net of zeros, the first is taken.
+        # A net of zeros finds all characters equally likely, and the first is taken.
         saved = (self.path / "net").read_bytes()
         begin = 8 + int.from_bytes(saved[:8], "little")
         header, values = json.loads(saved[8:begin]), bytearray(saved[begin:])

@@ -162,7 +162,7 @@ class Mnist(ImagesTest):
     def test_resume_refuses_what_differs(self):
         self.saved("one")
         resume = ["--data", self.data, "--resume", self.path / "one"]
-        run(*resume)  # without flags: those of the checkpoint
+        run(*resume)  # without flags: the checkpoint's
         run(*resume, *QUICK)
         for flag, value in (("--hidden", "25"), ("--epochs", "1"), ("--lr", "0.1"),
                             ("--model", "cnn"), ("--seed", "3"), ("--norm", "layer")):

@@ -265,7 +265,7 @@ class Rewind(ImagesTest):
         run(*resume, "--save", self.path / "again")
         self.assertEqual((self.path / "again").read_bytes(), whole)
         shutil.copy(self.log / "step_4" / "state.checkpoint", state)
-        self.assertIn("it is the state after step 4, not that of its folder", run(*resume, code=1).stderr)
+        self.assertIn("it is the state after step 4, not of its folder's step", run(*resume, code=1).stderr)
 
     def test_inputs_of_the_run_that_is_forked(self):
         """They are adopted after the flags were checked."""

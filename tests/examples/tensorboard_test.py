@@ -1,6 +1,6 @@
 """The event files of --tensorboard, read by hand and by TensorBoard itself. Usage: tensorboard_test.py MNIST [TEST...]
 
-With TAPEGRAD_TENSORBOARD=DIR in the environment, TensorBoard is that of DIR (pip install --target DIR tensorboard)."""
+With TAPEGRAD_TENSORBOARD=DIR in the environment, TensorBoard comes from DIR (pip install --target DIR tensorboard)."""
 
 import importlib.util
 import json

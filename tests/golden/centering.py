@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes centering.json: ten steps of PyTorch's optimizers on drawn gradients that are centered as in the reference code
 of Yong et al. 2020, or with weights that are centered after each step, in double precision. PyTorch's weights are
-(out, in, ...); those of a linear layer are written as (in, out). inputs are the start and the gradients of the steps,
+(out, in, ...); weights of a linear layer are written as (in, out). inputs are the start and the gradients of the steps,
 value is the end."""
 
 import torch

@@ -35,7 +35,7 @@ def qr(x):
 
 
 def signs(vectors):
-    """Those of the greatest element of each column."""
+    """The signs of the greatest element of each column."""
     greatest = vectors.abs().argmax(-2, keepdim=True)
     return torch.sign(vectors.gather(-2, greatest)).detach()
 

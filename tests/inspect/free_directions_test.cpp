@@ -264,7 +264,7 @@ TEST_CASE("free directions: not what does not matter by accident", "[free_direct
   CHECK(summary(free_directions(fields(silent), [&] {
           return squared_error(silent(zeros({16, 6})));
         })).empty());
-  // Parameters without a gradient are those of `unreached`.
+  // The parameters of `unreached` have no gradient.
   const Weights net{{Parameter(ones({6})), Parameter(ones({6})), Parameter(ones({6}))}};
   CHECK(summary(free_directions(fields(net), [&] {
           return squared_error(x * net.list[0] + layer_norm(detach(x * net.list[1])));

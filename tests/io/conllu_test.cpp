@@ -43,7 +43,7 @@ DependencyTree tree_of(const std::vector<Index>& heads) {
   return tree;
 }
 
-/// By the definition: no two arcs cross, that of the root from before the sentence included.
+/// By the definition: no two arcs cross, the root's from before the sentence included.
 bool no_arcs_cross(const std::vector<Index>& heads) {
   const auto count = static_cast<Index>(heads.size());
   const auto ends = [&](Index word) {

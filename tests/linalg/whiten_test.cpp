@@ -21,7 +21,7 @@ Tensor root_by_eigh(const Tensor& a) {
 
 }  // namespace
 
-TEST_CASE("the iterated inverse root converges to that of the eigenvalues", "[linalg][norm]") {
+TEST_CASE("the iterated inverse root converges to the one by eigenvalues", "[linalg][norm]") {
   Random random(1);
   const Tensor x = random.normal({40, 6}), a = matmul(x, x, {.a = true}) / 40.0;
   const Tensor exact = root_by_eigh(a);

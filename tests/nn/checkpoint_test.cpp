@@ -355,7 +355,7 @@ TEST_CASE("what a checkpoint holds beyond a training run is refused or left out 
                     Contains("third has an unexpected tensor optimizer.third.") &&
                         Contains("another net or optimizer"));
 
-  // A net whose tensors are among those of the file.
+  // A net whose tensors are among the file's.
   Random random(1);
   Fields larger = fields(run.net);
   const Parameter more(ones({2}));

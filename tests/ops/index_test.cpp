@@ -14,7 +14,7 @@
 using namespace tapegrad;
 using namespace tapegrad::testing;
 
-TEST_CASE("the gradient of a row that is looked up twice is that of both", "[ops]") {
+TEST_CASE("a row that is looked up twice has the gradient of both", "[ops]") {
   const Tape tape;
   const Tensor table = watch(zeros({3, 2}));
   const Tensor g = grad(sum(embedding(table, Indices({3}, {2, 0, 2}))), table);

@@ -62,7 +62,7 @@ std::vector<double> row_of(const Tensor& x, Index row) {
 
 }  // namespace
 
-TEST_CASE("the gradients of the sixteen forms are those of their table", "[norm]") {
+TEST_CASE("the gradients of the sixteen forms agree with their table", "[norm]") {
   Random random(11);
   const Tensor x = random.normal({5, 7}, 1, 2), g = random.normal({5, 7}, 0.5, 1);
   for (const double epsilon : {0.0, 0.3})

@@ -47,7 +47,7 @@ TEST_CASE("a tensor that leaves recompute beside the result is refused", "[tape]
   CHECK_THROWS_WITH(grad(kept, x), Contains("grad: input 0") && Contains("recompute"));
   CHECK((y + 7.0 * detach(kept)).item() == 48);  // its value lives on
   CHECK(grad(y, x).item() == 20);
-  CHECK_THROWS_AS(kept + 1.0, TapeError);  // that of the second run as well
+  CHECK_THROWS_AS(kept + 1.0, TapeError);  // the second run's as well
 }
 
 TEST_CASE("tensors from around recompute may be used in it, and after it", "[tape]") {
@@ -204,8 +204,7 @@ TEST_CASE("what a function computes beside its result may differ", "[tape]") {
   CHECK(seen == std::vector<double>{12});
 }
 
-TEST_CASE("random numbers that have ended are refused, those of the function itself are not",
-          "[tape]") {
+TEST_CASE("random numbers that have ended are refused, the function's own are not", "[tape]") {
   const Tape tape;
   const Tensor x = watch(ones({64}));
   auto outer = std::make_unique<Random>(3);

@@ -137,7 +137,7 @@ TEST_CASE("products of many factors keep their digits", "[ops]") {
 TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
   const Tensor x = Random(3).normal({100000});
   for (const double offset : {1e2, 1e3, 1e4}) {
-    const Tensor far = x + offset;  // rounded: the variance is to be that of these values
+    const Tensor far = x + offset;  // rounded: the variance of these values is wanted
     double mean = 0, moment = 0;
     for (const double value : far.values()) mean += value / 100000;
     for (const double value : far.values()) moment += (value - mean) * (value - mean) / 100000;

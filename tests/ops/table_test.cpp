@@ -82,7 +82,7 @@ TEST_CASE("a gradient that is 1 percent off is refused", "[ops]") {
   }
 }
 
-TEST_CASE("second gradients of fused operations are those of their definitions", "[ops]") {
+TEST_CASE("second gradients of fused operations equal their definitions'", "[ops]") {
   for (const Row& row : table()) {
     if (!row.fused) continue;
     DYNAMIC_SECTION(row.name) {

@@ -120,7 +120,7 @@ TEST_CASE("names of columns stand upright where their words are wider than cells
   CHECK(find_all(svg(wide), "rotate\\(-90\\)\">([^<]*)<").size() == wide.columns.size());
 }
 
-TEST_CASE("the colors follow the reader's preference, those of a slide do not") {
+TEST_CASE("the colors follow the reader's preference, a slide's do not") {
   const std::string page = svg(map()), slide = svg(map(), Medium::slide);
   CHECK(find_all(page, "\\.cell \\{ fill: (#\\w+)") ==
         std::vector<std::string>{"#0550ae", "#79c0ff"});

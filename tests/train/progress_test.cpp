@@ -38,7 +38,7 @@ TEST_CASE("without a terminal, a line follows when ten seconds have passed since
         }).empty());
 }
 
-TEST_CASE("the rate of a resumed run is that of its own steps") {
+TEST_CASE("the rate of a resumed run counts its own steps") {
   double now = 0;
   CHECK(said_by([&] {
           Progress progress(8000, 2000, false, [&] { return now; });

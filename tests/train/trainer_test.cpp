@@ -146,7 +146,7 @@ TEST_CASE("a save on the way ends a run whose weights are not finite, whatever t
   CHECK(checkpoint_notes(net).at("steps_done") == "2");
 }
 
-TEST_CASE("the probe leaves out vectors of channels, as it does those of features") {
+TEST_CASE("the probe leaves out vectors of channels, as it leaves out vectors of features") {
   const Scratch folder;
   const std::string log = (folder / "log").string();
   Random random(1);
@@ -322,7 +322,7 @@ TEST_CASE("projections act after each update") {
   };
   CHECK(trained({}, project) == 0);
   CHECK(calls == 2);
-  CHECK(trained({"--ema=0.00001"}, project) == 0);  // the averages are those of what was projected
+  CHECK(trained({"--ema=0.00001"}, project) == 0);  // the averages are of what was projected
 }
 
 namespace {

@@ -35,7 +35,7 @@ class Canvas {
   double width() const;
   double text_width(const std::string& text) const;
 
-  /// classes: title, faint, or those of cells of a heat map
+  /// classes: title, faint, or a class of cells of a heat map
   void text(double x, double y, const std::string& text, Anchor anchor = Anchor::start,
             const std::string& classes = "", bool upright = false);
   /// Breaks lines between words where they become wider than `width`. Returns the y after the last.

@@ -13,7 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::detail {
 class StepLoss {
  public:
   ///   checks_streams: whether the first step throws Error for a stream of random numbers that
-  ///   outlives the step and is not among those of the learner
+  ///   outlives the step and is not among the learner's streams
   StepLoss(const Learner& learner, bool checks_streams)
       : learner_(learner), checks_streams_(checks_streams) {}
 

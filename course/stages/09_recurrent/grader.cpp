@@ -78,7 +78,7 @@ void check_derivatives(const std::string& what, const std::vector<std::string>& 
   }
 }
 
-// x wx + h wh + b in plain code; the names are those of the header.
+// x wx + h wh + b in plain code, with the names of the header.
 Numbers plain_sums(const Tensor& x, const Numbers& h, const Tensor& wx, const Tensor& wh,
                    const Tensor& b) {
   const int rows = x.shape[0], inputs = x.shape[1], hidden = wh.shape[0], width = wh.shape[1];

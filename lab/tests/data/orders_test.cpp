@@ -73,7 +73,7 @@ TEST_CASE("both searches take the right pairs from the order of captions") {
   CHECK(found.caption.median == 2);
 }
 
-TEST_CASE("all costs are those of each caption with each image") {
+TEST_CASE("all costs pair each caption with each image") {
   const CaptionSets sets = draw_caption_sets(3);
   const std::vector<DescribedImage> some(sets.test.begin(), sets.test.begin() + 40);
   const CaptionData data(sets);
@@ -101,7 +101,7 @@ TEST_CASE("drawn captions share no words with descriptions") {
   CHECK(sets.test_digest() != draw_caption_sets(2).test_digest());
 }
 
-TEST_CASE("the closure is that of Floyd and Warshall") {
+TEST_CASE("the closure agrees with Floyd and Warshall's") {
   Random random(5);
   for (int trial = 0; trial < 20; ++trial) {
     const Index count = 12;

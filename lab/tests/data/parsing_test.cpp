@@ -190,7 +190,7 @@ TEST_CASE("the features of a configuration") {
   for (int i = 0; i < 9; ++i) small.apply({Action::shift});
   small.apply({Action::right, 2});  // 8 -> 9
   vocabulary.features(small, vocabulary.numbered(tree), row);
-  // Words: 0 none, 1 unknown, 2 and 3 those of the list, 4 the root. Tags the same from 5 on.
+  // Words: 0 none, 1 unknown, 2 and 3 from the list, 4 the root. Tags the same from 5 on.
   // Labels from 10 on: 10 none, 12 "root", 13 "x", 14 "y".
   CHECK(row ==
         std::vector<Index>{2,  1,  1,  1,  1,  1,  0,  3,  0,  0,  0,  0, 0, 0, 0, 0, 0, 0,  //

@@ -107,7 +107,7 @@ def expect_ratio(text, part, whole):
         return
     shown = [float(number) for number in re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", text).groups()]
     found = ratio(part, whole)
-    # Resamples differ from those of the laboratory.
+    # Resamples differ from the laboratory's.
     width = found[2] - found[1]
     room = 0.006 + 0.1 * (width if math.isfinite(width) else abs(found[2]))
     assert shown[0] == found[0] or abs(shown[0] - found[0]) <= 0.0051 + 1e-3 * abs(found[0]), (text, found)

@@ -14,7 +14,7 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019 remedies    the predictions of docs/drift_measured.md for these tasks
     ba2016 rates       how far layer normalization is ahead of no norm at either rate that was tried
     evidence           how many verdicts of each value stand behind each table and figure of the papers
-Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
+Pictures of docs that a report draws are the same. With --write, tables and pictures are written anew."""
 
 import csv
 import pathlib
@@ -146,7 +146,7 @@ class Report:
                    verdict)
 
     def verdicts_of_differences(self, what):
-        """Those of the signs of published differences in a table."""
+        """The signs of published differences in a table."""
         cells = [cell for row in self.rows(what) if " - " in row[0] for cell in row[1:]]
         in_full = {"inconclusive": "inconclusive at this scale", "not learned": "not learned at this size",
                    "rate at an edge": "at an edge of the rates"}

@@ -1,4 +1,4 @@
-"""Which commits the records of the ledger name: those of runs that are added are in the history, and after the commit
+"""Which commits the records of the ledger name: the commits of added runs are in the history, and after the commit
 that has the predictions of their study."""
 
 import collections

@@ -13,7 +13,7 @@ PAPER = json.loads((pathlib.Path(__file__).parents[2] / "papers/xu2019.json").re
 
 
 def tasks():
-    """Those of tables 1 to 4 that have data, by title."""
+    """The tasks of tables 1 to 4 that have data, by title."""
     for row in PAPER["tasks"]:
         task = PAPER["kinds"].get(row.get("kind"), {}) | row
         if "published" in task and "absent" not in task:
@@ -92,7 +92,7 @@ class Column:
         return mean > self.baseline if self.higher else mean < self.baseline
 
     def sum(self, ahead, behind):
-        """Of the values of some cells less those of others: the mean, the standard error over seeds, and that over items."""
+        """Of the values of some cells less the values of others: the mean, and the standard errors over seeds and over items."""
         sign = 1 if self.higher else -1
 
         def total(of):
@@ -226,7 +226,7 @@ def check_passes(columns, table):
 
 
 def check_beside(columns, table, systems):
-    """A table of systems that are compared beside those of the paper, by the names that it has for them."""
+    """A table of systems that are compared beside the paper's, by the names that it has for them."""
     header, *rows = table
     assert len(rows) == len(systems), (header, rows)
     for name, *cells in rows:

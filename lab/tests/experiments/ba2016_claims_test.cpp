@@ -195,7 +195,7 @@ TEST_CASE("a run has not diverged because its last losses rise a little") {
       CHECK(claim.judgement.verdict == Verdict::supported);
 }
 
-TEST_CASE("ranks that are not those of the images' captions are refused") {
+TEST_CASE("ranks that do not belong to the images' captions are refused") {
   for (const std::size_t images : {0, 3, 9}) {
     Matrix matrix = matrix_of(as_published);
     for (auto& [system, cell] : matrix.front().cells)

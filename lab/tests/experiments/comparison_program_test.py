@@ -24,7 +24,7 @@ class Division(unittest.TestCase):
         self.runs = self.folder / "runs"
 
     def run_program(self, count, *flags):
-        """The result, and the runs that were begun, in order of their names. Keeps those of each process."""
+        """The result, and the runs that were begun, in order of their names. Keeps each process's runs."""
         log = self.folder / "log"
         shutil.rmtree(log, ignore_errors=True)
         log.mkdir()
@@ -104,8 +104,8 @@ class Division(unittest.TestCase):
 
     @unittest.skipUnless(launcher, "there is no MPI")
     def test_processes_that_would_compare_something_else_are_refused(self):
-        for other, error in {"data": "data of process 1 differs from that of process 0: same and other\n",
-                             "systems": "the list of systems of process 1 differs from that of process 0: "
+        for other, error in {"data": "data of process 1 differs from process 0's: same and other\n",
+                             "systems": "the list of systems of process 1 differs from process 0's: "
                                         '[["a",{"toy":"a"}],'}.items():
             result, trained = self.run_program(2, "--other", other)
             self.assertEqual((result.returncode, trained), (1, []))

@@ -59,7 +59,7 @@ TEST_CASE("the first tenth of a trace has its first value at least") {
   CHECK(largest_of_first_tenth({{5, 2}, {20, 3}}) == 2);
 }
 
-TEST_CASE("rank correlations are those of average ranks, by Python's statistics.correlation") {
+TEST_CASE("rank correlations use average ranks, as Python's statistics.correlation") {
   CHECK(rank_correlation({1, 2, 3}, {10, 20, 300}) == Approx(1));
   CHECK(rank_correlation({1, 2, 3}, {3, 2, 1}) == Approx(-1));
   CHECK(rank_correlation({1, 2, 2, 3}, {1, 3, 2, 4}) == Approx(0.9486832980505138));

@@ -93,7 +93,7 @@ TEST_CASE("the curve of a run has the first loss, then means, each at a step of 
   CHECK(std::vector(of_many.begin(), of_many.begin() + 3) == std::vector<Index>{1, 2, 4});
 }
 
-TEST_CASE("the gradient is compared with that of attached statistics") {
+TEST_CASE("the gradient is compared with the gradient of attached statistics") {
   const Outcome attached = train_watched(regression("layer_simple"), options(Remedy::none));
   CHECK(least(attached, "cosine") == Approx(1));
   CHECK(largest(attached, "size") == Approx(1));
@@ -301,7 +301,7 @@ TEST_CASE("what feeds norms is all that it is made of") {
   CHECK(chosen("cnn", "pre") == 3 * 2);
 }
 
-TEST_CASE("the common mode of weights is that of the initial ones until the mean is detached") {
+TEST_CASE("the common mode of weights stays the initial one until the mean is detached") {
   // The first layer has 8 inputs and 24 outputs, the second 24 and 24.
   const Learner task = regression("layer_simple");
   double initial = 0;

@@ -124,7 +124,7 @@ TEST_CASE("the initial weights of a perceptron are what its condition names", "[
   const auto first_loss = [](const MatrixTask& task) {
     return task.train({{"none", 1e-9}, {.seed = 5}, false}).curve.front().training;
   };
-  // Small weights answer log(10) to everything; those of He et al. keep the size of their input.
+  // Small weights answer log(10) to everything; weights of He et al. keep the size of their input.
   CHECK(first_loss(tasks[0]) == Approx(std::log(10.0)).epsilon(0.02));
   CHECK(first_loss(tasks[1]) != Approx(std::log(10.0)).epsilon(0.02));
 }

@@ -273,7 +273,7 @@ TEST_CASE("a run of another configuration or on other data is refused by name") 
                     Contains("layer seed 1: ") && Contains("digest the data, not others"));
 }
 
-TEST_CASE("a system whose name could be that of a task is refused") {
+TEST_CASE("a system whose name could be a task's is refused") {
   const testing::Scratch folder;
   for (const char* name : {"", "a/b", "/tmp"})
     CHECK_THROWS_WITH(ledger(folder.path).outcome(name, 1, configuration, never),

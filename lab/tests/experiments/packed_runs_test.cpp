@@ -98,7 +98,7 @@ TEST_CASE("a line that is no run is refused by its number") {
           "toys.jsonl.gz: line 4: it is not a run of the laboratory; remove the line");
 }
 
-TEST_CASE("a record that is not that of its digest is refused by name") {
+TEST_CASE("a record that does not fit its digest is refused by name") {
   CHECK(refusal(changed(lines, "foobar", "fooba")) ==
         "toys.jsonl.gz: line 3: " + name +
             " seed 10: its record is damaged: its digest is cac165afa2fef40a, not "

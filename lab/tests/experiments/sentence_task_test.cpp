@@ -109,7 +109,7 @@ TEST_CASE("words of the validation and the test are unknown to the net") {
   CHECK(answers(sets) == answers(blank));  // all words are the same to it
 }
 
-TEST_CASE("each seed has a split of its own, and none that of sentence_problem") {
+TEST_CASE("each seed has a split of its own, and none has sentence_problem's") {
   const auto sets = [](std::uint64_t split) { return drawn(split); };
   const MatrixTask task = task_of(xu2019().task("rt_splits"), split_problem(sets, small));
   CHECK(task.data == sentence_task("rt_splits", sets(1)).data);

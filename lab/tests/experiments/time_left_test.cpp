@@ -6,7 +6,7 @@
 
 using namespace tapegrad::lab;
 
-TEST_CASE("the time left is that of the runs timed, and for other kinds their guess") {
+TEST_CASE("the time left follows the runs timed, and for other kinds their guess") {
   TimeLeft left;
   left.expect("short", 3, 10);
   left.expect("long", 2, 100);

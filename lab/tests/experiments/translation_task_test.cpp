@@ -90,7 +90,7 @@ TEST_CASE("the nearest source of a pair that has been seen is its own") {
   CHECK(seen.baselines.at("source_copied")().values.at("test") < 50);
 }
 
-TEST_CASE("from English to German the systems are those of table 2 and the detached variance") {
+TEST_CASE("from English to German the systems come from table 2, with the detached variance") {
   CHECK(translation_task("en_de", few_pairs()).systems ==
         std::vector<std::string>{"none", "layer_simple", "detach", "detach_variance"});
 }

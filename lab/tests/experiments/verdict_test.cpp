@@ -39,7 +39,7 @@ Results with_items(Results results, const std::vector<double>& items) {
 
 }  // namespace
 
-TEST_CASE("quantiles of the t distribution are those of SciPy") {
+TEST_CASE("quantiles of the t distribution agree with SciPy") {
   const Json quantiles = golden()["t"];
   REQUIRE(quantiles.size() == 13);
   for (const auto& [degrees, quantile] : quantiles.items())
@@ -47,8 +47,7 @@ TEST_CASE("quantiles of the t distribution are those of SciPy") {
   CHECK_THROWS_AS(t_quantile(0), ShapeError);
 }
 
-TEST_CASE(
-    "the interval over seeds is that of SciPy, the one over items that of NumPy's bootstrap") {
+TEST_CASE("the interval over seeds agrees with SciPy, the one over items with NumPy's bootstrap") {
   const Json found = golden();
   const Results a = results("a", by_loss, found["a"]), b = results("b", by_loss, found["b"]);
   const Judgement judgement = better(by_loss, a, b);
@@ -134,7 +133,7 @@ TEST_CASE("what seeds or items leave open is inconclusive") {
   CHECK_THROWS_WITH(better(by_accuracy, a, b), Contains("its values have no \"accuracy\""));
 }
 
-TEST_CASE("the power of an equality is that of SciPy") {
+TEST_CASE("the power of an equality agrees with SciPy") {
   const Json powers = golden()["powers"];
   REQUIRE(powers.size() == 5);
   for (const Json& each : powers) {
@@ -154,7 +153,7 @@ TEST_CASE("the power of an equality is that of SciPy") {
   CHECK(equality_power({0, 0, 2}, 1) == 0);  // no verdict is possible
 }
 
-TEST_CASE("the variance pooled over systems is that of NumPy's least squares") {
+TEST_CASE("the variance pooled over systems agrees with NumPy's least squares") {
   const Json found = golden()["pooled"];
   std::vector<Results> systems;
   for (const Json& values : found["values"]) systems.push_back(results("a", by_loss, values));
@@ -351,7 +350,7 @@ TEST_CASE("the level of a claim is where its interval ends at it") {
   CHECK(*equal(by_loss, a, b, 1).p == Approx(found.level(1 - found.mean)));
 }
 
-TEST_CASE("discoveries are those of Benjamini and Hochberg's example") {
+TEST_CASE("discoveries agree with Benjamini and Hochberg's example") {
   // Their 15 p, of which four are significant at 5 % (1995, section 4.1).
   const std::vector<double> p{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                               0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};

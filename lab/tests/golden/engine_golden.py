@@ -1,4 +1,4 @@
-"""Importing it makes what scripts of golden values share, which lies beside those of the engine, importable."""
+"""Importing it makes what scripts of golden values share, which lies beside the engine's, importable."""
 
 import pathlib
 import sys

@@ -187,7 +187,7 @@ def level(found):
 
 @functools.cache
 def levels():
-    """Those of the differences that are judged."""
+    """The differences that are judged."""
     pairs = [(task, a, b) for _, _, differences in TABLES for a, b in differences for task in TITLES
              if complete(task, a) and complete(task, b) and not not_judged(task, a, b)]
     return [level(ahead(task, complete(task, a), complete(task, b))) for task, a, b in pairs]
@@ -284,7 +284,7 @@ tables.append(text([["test", *SYSTEMS]] + [[f"{TITLES[task]}, {title}", *(other_
 
 
 def beside_cell(task, system):
-    """Of a table of systems that are compared beside those of the paper."""
+    """Of a table of systems that are compared beside the paper's."""
     if system not in cells(task):
         return "not run"
     setting, values, _, _, interior = cells(task)[system]

@@ -16,7 +16,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[3] / "tests/browser"))
 from lab_scales import FLAGS
 from pages import DESKTOP, NARROW, PHONE, WIDE, BrowserTest
 
-# The pairs of texts in a drawing that lie on each other. Those of a form for another width have no size.
+# The pairs of texts in a drawing that lie on each other. Texts of a form for another width have no size.
 OVERLAPS = """
 return [...document.querySelectorAll("figure svg")].flatMap(drawing => {
   const texts = [...drawing.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()])

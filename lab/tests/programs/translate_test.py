@@ -131,7 +131,7 @@ class Translate(TrainerTest):
         self.assertEqual(self.translated("\n \t\n").splitlines(), ["", ""])
 
     def test_keeps_the_best_epoch(self):
-        """The net that it keeps and translates with is that of the epoch with the lowest validation loss."""
+        """The net that it keeps and translates with comes from the epoch with the lowest validation loss."""
         source = random.Random(2)
         wrong = "".join(f"{source.choice(list(WORDS))} {source.choice(list(WORDS))}.\n" for _ in range(8))
         lines = (self.data / "train.de").read_text()

@@ -107,7 +107,7 @@ TEST_CASE("a reader whose entities are renamed answers with the new names", "[mo
   CHECK(relative_error(after, before) > 1e-3);
 }
 
-TEST_CASE("a reader with fused LSTMs is that of their definition", "[models]") {
+TEST_CASE("a reader with fused LSTMs agrees with their definition", "[models]") {
   for (const char* norm : {"none", "layer", "layer:gain=0.1"}) {
     Random random(5);
     const AttentiveReader net(7, 3, random, {.hidden = 4, .norm = norm});

@@ -2,7 +2,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::norms {
 
-// Ba et al. 2016; the forms without gain and bias are those of Xu et al. 2019, section 3.
+// Ba et al. 2016; the forms without gain and bias come from Xu et al. 2019, section 3.
 struct Layer : NormMethod {
   bool over_channels = false;  // on images: over the channels of each position
 

@@ -64,7 +64,7 @@ constexpr auto first_lanes(Index count) {
   for (int size = 8; size > 0; size /= 2) {
     const __m512i step = _mm512_set1_epi32(size);
     const __mmask16 upper = _mm512_test_epi32_mask(lane, step);
-    // From 16 on, lanes are those of the second operand.
+    // Lanes from 16 on belong to the second operand.
     const __m512i low =
         _mm512_mask_add_epi32(lane, upper, _mm512_sub_epi32(lane, step), _mm512_set1_epi32(16));
     const __m512i high =
@@ -113,7 +113,7 @@ constexpr auto first_lanes(Index count) {
   for (Index i = 0; i < 16; ++i) _mm512_store_si512(to + i * 16, rows[i]);
 }
 
-// All blocks of some terms of a matrix, those of the same lines one after the other. Reads along
+// All blocks of some terms of a matrix; blocks of the same lines follow each other. Reads along
 // what lies together in memory, as the processor expects.
 void pack(const Lines& lines, Index first_term, Index terms, bool by_terms, Pair* to) {
   const Index depth = blocks_of(terms, block_terms);

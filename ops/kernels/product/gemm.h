@@ -101,8 +101,8 @@ void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start st
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
           Index c_stride, Precision precision = Precision::full);
 
-/// c (count, m, n) = many products of one shape: product i reads its matrix of a from element
-/// a_offsets[i] on, and that of b from b_offsets[i] on. A task takes one product or several.
+/// c (count, m, n) = many products of one shape: product i reads a from element a_offsets[i]
+/// on, and b from element b_offsets[i] on. A task takes one product or several.
 void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> a_offsets,
                 MatrixView b, std::span<const Index> b_offsets, real* c, Precision precision);
 

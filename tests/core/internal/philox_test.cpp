@@ -29,7 +29,7 @@ std::array<std::uint32_t, 4> block_by_hand(std::uint64_t seed, std::uint64_t n) 
 
 }  // namespace
 
-TEST_CASE("Philox is that of its authors", "[random]") {
+TEST_CASE("Philox draws its authors' numbers", "[random]") {
   std::array<std::uint32_t, 4 * 11> words;
   philox(0, 0, 1, words.data());  // known answers of the Random123 library
   CHECK(words[0] == 0x6627e8d5);

@@ -81,7 +81,7 @@ TEST_CASE("a profile tells products in bfloat16 from those in full precision", "
   CHECK(pairs.bfloat16_flops == pairs.flops);
 }
 
-TEST_CASE("the times of a profile add up to those of its scopes", "[profile]") {
+TEST_CASE("the times of a profile add up to the times of its scopes", "[profile]") {
   using Clock = std::chrono::steady_clock;
   const Tensor a = ones({512, 512});
   Profile profile;

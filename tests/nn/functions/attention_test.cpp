@@ -25,7 +25,7 @@ namespace {
 constexpr double attention_precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
 }  // namespace
 
-TEST_CASE("relative scores are those of each pair's distance", "[attention]") {
+TEST_CASE("relative scores depend on each pair's distance", "[attention]") {
   const Index T = 3, K = 5;
   Random random(8);
   const Tensor x = random.normal({T, K}), y = relative_shift(x);

@@ -28,7 +28,7 @@ namespace {
 
 constexpr double loss_precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
 
-// The gradient of a scalar function, and that of its sum: first and second derivatives.
+// The gradient of a scalar function, and the gradient of its sum: first and second derivatives.
 struct Slopes {
   Tensor first, second;
 };

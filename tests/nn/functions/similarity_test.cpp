@@ -12,7 +12,7 @@ using namespace tapegrad;
 using namespace tapegrad::testing;
 using Catch::Contains;
 
-TEST_CASE("directions have length 1, and those of zeros are zeros", "[norm]") {
+TEST_CASE("directions have length 1, and the direction of zeros is zeros", "[norm]") {
   const Tensor x({3, 2}, {3, -4, 0, 0, 1e-11, 0});
   CHECK(relative_error(l2_normalize(x, {.epsilon = 1e-10}),
                        Tensor({3, 2}, {0.6, -0.8, 0, 0, 0.1, 0})) < golden_tolerance);
@@ -24,7 +24,7 @@ TEST_CASE("directions have length 1, and those of zeros are zeros", "[norm]") {
   CHECK_THROWS_AS(l2_normalize(x, {.axis = 2}), ShapeError);
 }
 
-TEST_CASE("cosines are those of vectors of any length", "[ops]") {
+TEST_CASE("cosines do not depend on lengths", "[ops]") {
   const Tensor a({2}, {1, 2}), b({2}, {2, -1}), c({2}, {3, 4});
   for (const double scale : {1e-25, 1e-12, 1.0, 1e25}) {
     INFO(scale);

@@ -21,7 +21,7 @@ nlohmann::json golden_bleu() {
 
 }  // namespace
 
-TEST_CASE("words are those of sacreBLEU", "[metrics]") {
+TEST_CASE("words are cut as by sacreBLEU", "[metrics]") {
   const auto lines = golden_bleu().at("words");
   CHECK(lines.size() > 20);
   for (const auto& line : lines) {

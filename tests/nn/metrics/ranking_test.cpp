@@ -60,7 +60,7 @@ TEST_CASE("ranks need a right candidate for each query", "[metrics]") {
   CHECK_THROWS_AS(ranks(Tensor({3}, {1, 2, 3}), Indices({3}, {0, 0, 0})), ShapeError);
 }
 
-TEST_CASE("the best threshold is that of a search", "[metrics]") {
+TEST_CASE("a search finds the same best threshold", "[metrics]") {
   Random random(1);
   for (int trial = 0; trial < 200; ++trial) {
     const auto draw = [&] {  // few values, so that many are equal

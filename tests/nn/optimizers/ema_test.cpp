@@ -39,7 +39,7 @@ TEST_CASE("the values at the start have no part in an average of a hundred updat
   CHECK(average.updates() == 100);
 }
 
-TEST_CASE("the average of a net has that of its buffers", "[nn]") {
+TEST_CASE("the average of a net has the average of its buffers", "[nn]") {
   struct Net {
     Parameter weight{zeros({1})};
     Buffer statistic{zeros({2})};

@@ -82,7 +82,7 @@ TEST_CASE("norms are right, and clip, where squares overflow or vanish", "[nn]")
   }
 }
 
-TEST_CASE("means over batches of different sizes are weighted to be that of all", "[nn]") {
+TEST_CASE("means over batches of different sizes are weighted to the mean of all", "[nn]") {
   const Tensor few({2}, {1, 2}), more({3}, {3, 4, 8});
   const Parameter w(ones({}));
   std::vector<Tensor> total;

@@ -186,7 +186,7 @@ TEST_CASE("an optimizer without parameters is a mistake", "[nn]") {
     if (each.shape().size() == 2) matrices.push_back(each);
   CHECK_THROWS_WITH(Muon(matrices),
                     "muon: there are no parameters; if a filter chose them by shape: "
-                    "shape().rank() is the number of axes, shape().size() that of elements");
+                    "shape().rank() counts axes, shape().size() elements");
   CHECK_THROWS_AS(Sgd({}), ArgumentError);
   CHECK_THROWS_WITH(Sgd(all).set_group(matrices, {.weight_decay = 0}),
                     "sgd: a group has no parameters");

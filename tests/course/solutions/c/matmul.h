@@ -1,7 +1,7 @@
 #pragma once
 
 // A product of matrices is a sum of outer products, which broadcasting already knows: a (m, k, 1)
-// times b (1, k, n), summed over k. Its rules are those of the operations.
+// times b (1, k, n), summed over k. Its rules follow the operations'.
 
 #include "tape.h"
 

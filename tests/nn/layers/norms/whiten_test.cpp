@@ -60,7 +60,7 @@ TEST_CASE("enough iterations whiten: the covariance is the identity", "[nn][norm
   CHECK(max(abs(slice(slice(found, 0, 0, 3), 1, 3, 6))).item() > 0.05);  // between the groups
 }
 
-TEST_CASE("whitening of images is that of their positions as features", "[nn][norm]") {
+TEST_CASE("images are whitened like their positions as features", "[nn][norm]") {
   Random random(3);
   const Tensor image = random.normal({2, 4, 3, 5});
   const Norm of_images("whiten:groups=2", 4, Channels::second), of_features("whiten:groups=2", 4);
