@@ -44,12 +44,12 @@ constexpr Index rows_at_a_time(Index terms, Index vectors) {
   return terms < 64 ? most_rows(vectors) : 192;
 }
 
-// The hardware does not prefetch rows further apart than this.
+// The hardware does not prefetch rows as far apart as this.
 constexpr Index far = 2048 / sizeof(real);
 
 // If more rows of a than this read a panel of b, a copy pays off.
 constexpr Index most_rows_in_place(Index b_stride) {
-  return b_stride > far && in_place_vectors == most_vectors ? 24 : 128;
+  return b_stride >= far && in_place_vectors == most_vectors ? 24 : 128;
 }
 
 Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
