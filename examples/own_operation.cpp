@@ -14,8 +14,8 @@ Tensor angle(const Tensor& x, const Tensor& y, Place place = Place::here()) {
   for (Index i = 0; i < x.size(); ++i)
     value.mutable_data()[i] = std::atan2(y.data()[i], x.data()[i]);
 
-  // A rule takes the gradient g of the output and returns its input's. It is composed of
-  // operations, so it can itself be differentiated: second derivatives need nothing more.
+  // A rule takes the gradient g of the output and returns the gradient of the input. It is composed
+  // of operations, so it can itself be differentiated: second derivatives need nothing more.
   return record("angle", value, place,
                 edge(x, [x, y](const Tensor& g) { return -g * y / (square(x) + square(y)); }),
                 edge(y, [x, y](const Tensor& g) { return g * x / (square(x) + square(y)); }));

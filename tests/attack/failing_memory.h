@@ -9,7 +9,7 @@ namespace tapegrad::testing {
 struct Shortage {
   std::int64_t after = 0;      ///< the number of allocations that succeed first
   bool lasting = false;        ///< all later ones fail, too
-  bool other_threads = false;  ///< only other threads' count, otherwise only this one's
+  bool other_threads = false;  ///< they fail in other threads alone, not in this one
 };
 
 /// While in scope, memory is short. One at a time.

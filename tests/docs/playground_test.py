@@ -221,7 +221,7 @@ class Playground(unittest.TestCase):
         self.assertIn(f"node: {len(nodes)}; 0 to {len(nodes) - 1}", far["error"])
 
     def test_derivatives_are_checked(self):
-        """Against differences; derivatives of the weights before a detached statistic differ, and after it they do not."""
+        """Against differences: weights before a detached statistic have other derivatives, weights after it do not."""
         check = {"do": "check"}
         for name in ask({"do": "choices"})[0]["norm"]:
             if name == "instance":  # of pictures alone

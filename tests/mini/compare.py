@@ -1,7 +1,7 @@
 """compare.py ONE OTHER [BITS ULPS]: runs two programs; both must print the same, which is not nothing. What is printed as
 zero may have either sign: it can be a rounding error.
 
-With BITS, the bits of a significand, each line is a name and numbers as %a prints them, which may differ by ULPS units in
+With BITS (of a significand), each line is a name and numbers as %a prints them, which may differ by ULPS units in
 the last place of the line's largest number.
 """
 

@@ -117,7 +117,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert result.returncode == 0 and "checked fast" in result.stdout, result
     assert compare("broken", "--with", "pytorch", "--check").returncode == 1
 
-    # The median of 6 lies between the least and the greatest in 97 of 100 cases, the median of 9 between the second and the last
+    # The median of 6 lies between the least and the greatest in 97 of 100 cases, of 9 between the second and the last
     # but one in 96; a ratio of rounds on both sides of 1 is neither ahead nor behind.
     sys.path.insert(0, str(peers))
     import compare as program
