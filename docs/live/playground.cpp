@@ -378,8 +378,7 @@ Json explained(const Run& run, const Json& request) {
 
 // ---- Derivatives against differences ----
 
-// What makes derivatives of the parameters before a norm differ from derivatives of its values, or
-// "".
+// Why parameters before a norm have other derivatives than its values imply, or "".
 std::string constant_in(const std::string& norm) {
   const NormSpec spec(norm);
   const NormOptions& statistics = spec.statistics;
