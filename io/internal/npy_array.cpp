@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <concepts>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/printable.h"
 #include "tapegrad/io/internal/small_float.h"
 
@@ -232,9 +234,19 @@ Array read(std::span<const std::byte> bytes, const std::string& file) {
                     "npy: {} should have {} bytes according to its header, but has {}", file,
                     end + count * found->bytes, bytes.size());
   Array result = Array::uninitialized(Shape(header.extents));
-  const Index converted = found->convert(bytes.data() + end, static_cast<Index>(count),
-                                         header.type[0] == '>', result.mutable_data());
-  expect<DataError>(converted == static_cast<Index>(count),
+  To* const out = result.mutable_data();
+  // Returns the position of the first value that cannot be converted, or `last`.
+  const auto convert = [&](Index first, Index last) {
+    const auto from = end + static_cast<std::size_t>(first) * found->bytes;
+    return first +
+           found->convert(bytes.data() + from, last - first, header.type[0] == '>', out + first);
+  };
+  std::atomic<bool> fits = true;
+  parallel_ranges(result.size(), elements_per_tile, [&](Index first, Index last) {
+    if (convert(first, last) < last) fits = false;
+  });
+  const Index converted = fits ? result.size() : convert(0, result.size());
+  expect<DataError>(converted == result.size(),
                     "npy: {} has a value of type {} that is too large for an index, at byte {}",
                     file, header.type, end + static_cast<std::size_t>(converted) * found->bytes);
   return result;

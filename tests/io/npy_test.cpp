@@ -1,12 +1,15 @@
 #include "tapegrad/io/npy.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <numeric>
 
 #include "support/golden_file.h"
 #include "support/scratch.h"
+#include "support/sections.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
@@ -93,6 +96,26 @@ TEST_CASE("an array that is written is read again", "[data][files]") {
   CHECK(y.data()[0] == -1);
   CHECK(y.data()[1] == Index{1} << 60);
   CHECK_THROWS_AS(write_npy(folder / "x.npy", Tensor()), ShapeError);
+}
+
+TEST_CASE("a long array is read by several threads", "[data][files][threads]") {
+  const testing::Scratch folder;
+  const auto path = folder / "x.npy";
+  Indices x = Indices::uninitialized({200'000});
+  std::iota(x.mutable_data(), x.mutable_data() + x.size(), Index{-100'000});
+  write_npy(path, x);
+  CHECK(testing::sections_of([&] { read_npy(path); }) == std::vector<Index>{13});
+  CHECK(std::ranges::equal(read_npy_indices(path).values(), x.values()));
+  CHECK(values_of(read_npy(path)) == std::vector<real>(x.values().begin(), x.values().end()));
+  // Read without their sign, negative numbers are too large; the first is reported.
+  std::string bytes = read_text(path);
+  bytes.replace(bytes.find("<i8"), 3, "<u8");
+  for (const Index positive : {0, 1, 70'000}) {
+    std::fill_n(bytes.end() - 8 * x.size(), 8 * positive, '\0');
+    std::ofstream(path, std::ios::binary) << bytes;
+    CHECK_THROWS_WITH(read_npy_indices(path),
+                      Contains("at byte " + std::to_string(128 + 8 * positive)));
+  }
 }
 
 TEST_CASE("a damaged array is refused", "[data][files]") {
