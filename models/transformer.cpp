@@ -222,12 +222,14 @@ std::vector<std::vector<Hypothesis>> Translator::translate(const Indices& source
                                                            const BeamOptions& options) const {
   const NoGrad no_grad;
   const Tensor memory = encode(source, lengths);
-  Indices lengths_of_rows = lengths;
+  Indices sources = Indices::uninitialized(lengths.shape());  // of the rows of the last step
+  std::iota(sources.mutable_data(), sources.mutable_data() + sources.size(), Index{0});
   std::vector<AttentionCache> caches;
   return beam_search(longest, options, [&](const Indices& rows, const Indices& tokens) {
-    for (AttentionCache& cache : caches) cache.select(rows);
-    lengths_of_rows = take_rows(lengths_of_rows, rows.values());
-    const Tensor logits = decode(memory, lengths_of_rows, tokens, {}, &caches);
+    const Indices before = std::exchange(sources, take_rows(sources, rows.values()));
+    const bool keep_memory = std::ranges::equal(before.values(), sources.values());
+    for (AttentionCache& cache : caches) cache.select(rows, keep_memory);
+    const Tensor logits = decode(memory, take_rows(lengths, sources.values()), tokens, {}, &caches);
     return log_softmax(reshape(logits, {rows.size(), logits.shape()[-1]}));
   });
 }

@@ -114,9 +114,10 @@ void AttentionCache::append(const Tensor& next_keys, const Tensor& next_values) 
   room -= count;
 }
 
-void AttentionCache::select(const Indices& rows) {
-  for (Tensor* each : {&keys, &values, &memory_keys, &memory_values})
-    if (each->defined()) *each = embedding(*each, rows);
+void AttentionCache::select(const Indices& rows, bool keep_memory) {
+  const auto take = [&](Tensor& x) { x = x.defined() ? embedding(x, rows) : x; };
+  take(keys), take(values);
+  if (!keep_memory) take(memory_keys), take(memory_values);
 }
 
 Tensor alibi_bias(Index heads, Index queries, Index keys) {

@@ -28,9 +28,9 @@ struct AttentionCache {
   /// tensor shares the cache, it writes them in place, and doubles its room where there is none.
   /// Throws ShapeError unless both have one shape, with the batch and C of the cache.
   void append(const Tensor& next_keys, const Tensor& next_values);
-  /// Continues with these rows of the batch, which may repeat: (N). Throws ShapeError for a row out
-  /// of range.
-  void select(const Indices& rows);
+  /// Continues with these rows of the batch, which may repeat: (N). If each row continues one with
+  /// the same memory, `keep_memory` avoids copying it. Throws ShapeError for a row out of range.
+  void select(const Indices& rows, bool keep_memory = false);
 };
 
 /// x after the positions before it: the context that attention sees.

@@ -343,8 +343,8 @@ namespace {
 const Indices sources({3, 4}, {1, 2, 3, 4, 5, 6, 0, 0, 4, 4, 1, 0});
 const Indices source_lengths({3}, {4, 2, 3});
 
-Translator drawn_translator() {
-  Random random(18);
+Translator drawn_translator(std::uint64_t seed = 18) {
+  Random random(seed);
   const Translator net(7, random, small(Positions::sinusoidal));
   enlarge(net, random);
   return net;
@@ -380,10 +380,12 @@ std::vector<std::vector<Hypothesis>> translate_anew(const Translator& net,
 }  // namespace
 
 TEST_CASE("a beam with caches finds what it finds without", "[models]") {
-  const Translator net = drawn_translator();
   const std::vector<Index> longest{6, 9, 3};
-  for (const Index width : {1, 2, 5}) {
-    CAPTURE(width);
+  // With the second net, one source loses prefixes in a step in which another gains as many.
+  const std::pair<std::uint64_t, Index> searches[] = {{18, 1}, {18, 2}, {18, 5}, {8, 3}};
+  for (const auto& [seed, width] : searches) {
+    CAPTURE(seed, width);
+    const Translator net = drawn_translator(seed);
     const auto cached = net.translate(sources, source_lengths, longest, beam(width));
     const auto anew = translate_anew(net, longest, beam(width));
     for (std::size_t i = 0; i < longest.size(); ++i) {

@@ -97,6 +97,13 @@ TEST_CASE("a cache keeps what cross-attention has projected, and selects rows", 
   AttentionCache cache;
   CHECK(relative_error(cross(x, memory, {}, {}, &cache), expected) == 0);
   CHECK(relative_error(cross(x, zeros({3, 4, 8}), {}, {}, &cache), expected) == 0);
+  cache.append(x, x);
+  AttentionCache same = cache;
+  same.select(Indices({3}, {2, 1, 0}), true);
+  CHECK(same.memory_keys.data() == cache.memory_keys.data());
+  CHECK(same.memory_values.data() == cache.memory_values.data());
+  CHECK(relative_error(same.keys, flip(x, {0})) == 0);
+  CHECK(relative_error(same.values, flip(x, {0})) == 0);
   const Indices rows({4}, {2, 0, 0, 1});
   cache.select(rows);
   CHECK(relative_error(cross(embedding(x, rows), zeros({4, 4, 8}), {}, {}, &cache),
