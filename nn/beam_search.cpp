@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/options.h"
@@ -20,7 +19,7 @@ struct Prefix {
 
 // A prefix with one more token.
 struct Candidate {
-  std::size_t prefix;
+  Index prefix;
   Index token;
   double log_probability;
 };
@@ -37,10 +36,9 @@ bool is_better(const Hypothesis& a, const Hypothesis& b) {
 template <class T>
 void keep_best(std::vector<T>& best, Index most, T next) {
   const auto better = [](const T& a, const T& b) { return is_better(a, b); };
-  if (static_cast<Index>(best.size()) == most) {
-    if (!is_better(next, best.back())) return;
-    best.pop_back();
-  }
+  const bool is_full = std::ssize(best) == most;
+  if (is_full && !is_better(next, best.back())) return;
+  if (is_full) best.pop_back();
   best.insert(std::upper_bound(best.begin(), best.end(), next, better), std::move(next));
 }
 
@@ -54,11 +52,10 @@ class Beam {
   std::vector<Hypothesis> finished() && { return std::move(finished_); }
 
   /// log_p: (prefixes, vocabulary)   first_row: the number of the first of these rows
-  void advance(std::span<const real> log_p, Index vocabulary, Index first_row) {
+  void advance(const real* log_p, Index vocabulary, Index first_row) {
     std::vector<Prefix> continued;
     for (const Candidate& each : best_candidates(log_p, vocabulary)) {
-      Prefix prefix{first_row + static_cast<Index>(each.prefix), prefixes_[each.prefix].tokens,
-                    each.log_probability};
+      Prefix prefix{first_row + each.prefix, prefixes_[each.prefix].tokens, each.log_probability};
       prefix.tokens.push_back(each.token);
       if (each.token == options_.end)
         keep_best(finished_, options_.width, ended(std::move(prefix)));
@@ -70,20 +67,27 @@ class Beam {
   }
 
  private:
-  std::vector<Candidate> best_candidates(std::span<const real> log_p, Index vocabulary) const {
-    const bool is_last = static_cast<Index>(prefixes_.front().tokens.size()) + 1 == longest_;
+  std::vector<Candidate> best_candidates(const real* log_p, Index vocabulary) const {
+    const bool is_last = std::ssize(prefixes_.front().tokens) + 1 == longest_;
     const Index first = is_last ? options_.end : 0, last = is_last ? options_.end + 1 : vocabulary;
     std::vector<Candidate> best;
-    double least = std::numeric_limits<double>::lowest();  // of what can be among the best
-    for (std::size_t i = 0; i < prefixes_.size(); ++i) {
-      const real* const row = log_p.data() + static_cast<Index>(i) * vocabulary;
+    // What a token needs to be among the best, or a little less, since sums are rounded.
+    const auto least_after = [&](double before) {
+      if (std::ssize(best) < options_.width) return std::numeric_limits<real>::lowest();
+      const double worst = best.back().log_probability;
+      return static_cast<real>(worst - before - 1e-12 * std::abs(worst));
+    };
+    for (Index i = 0; i < std::ssize(prefixes_); ++i) {
+      const real* const row = log_p + i * vocabulary;
+      const double before = prefixes_[i].log_probability;
+      real least = least_after(before);
       for (Index token = first; token < last; ++token) {
-        const double log_probability = prefixes_[i].log_probability + double{row[token]};
-        if (log_probability < least) continue;
-        expect<Error>(!std::isnan(log_probability),
-                      "beam_search: the log-probability of token {} is NaN", token);
-        keep_best(best, options_.width, {i, token, log_probability});
-        if (std::ssize(best) == options_.width) least = best.back().log_probability;
+        if (row[token] < least) continue;
+        const Candidate next{i, token, before + double{row[token]}};
+        expect<Error>(!std::isnan(next.log_probability),
+                      "beam_search: the log-probability of token {} is NaN", next.token);
+        keep_best(best, options_.width, next);
+        least = least_after(before);
       }
     }
     return best;
@@ -92,15 +96,14 @@ class Beam {
     return log_probability / std::pow(static_cast<double>(length), options_.length_penalty);
   }
   Hypothesis ended(Prefix prefix) const {
-    const auto length = static_cast<Index>(prefix.tokens.size());
-    return {std::move(prefix.tokens), prefix.log_probability,
-            score(prefix.log_probability, length)};
+    const double reached = score(prefix.log_probability, std::ssize(prefix.tokens));
+    return {std::move(prefix.tokens), prefix.log_probability, reached};
   }
   // Whether no prefix can reach the best: probabilities only fall, and no sequence is longer than
   // the longest.
   bool is_decided() const {
     return prefixes_.empty() ||
-           (static_cast<Index>(finished_.size()) == options_.width &&
+           (std::ssize(finished_) == options_.width &&
             score(prefixes_.front().log_probability, longest_) < finished_.back().score);
   }
 
@@ -133,8 +136,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const std::vector<Index>& longe
                         options.length_penalty);
   std::vector<Beam> beams;
   for (const Index each : longest)
-    beams.emplace_back(static_cast<Index>(beams.size()),
-                       expect_positive("beam_search", "longest", each), options);
+    beams.emplace_back(std::ssize(beams), expect_positive("beam_search", "longest", each), options);
   for (Call call(beams, options.begin); !call.rows.empty(); call = Call(beams, options.begin)) {
     const auto count = static_cast<Index>(call.rows.size());
     const Tensor log_p = step(Indices({count}, call.rows), Indices({count, 1}, call.tokens));
@@ -147,8 +149,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const std::vector<Index>& longe
     for (Beam& beam : beams) {
       const auto rows = static_cast<Index>(beam.prefixes().size());
       if (rows == 0) continue;
-      beam.advance({log_p.data() + row * vocabulary, static_cast<std::size_t>(rows * vocabulary)},
-                   vocabulary, row);
+      beam.advance(log_p.data() + row * vocabulary, vocabulary, row);
       row += rows;
     }
   }
