@@ -30,11 +30,10 @@ bool ranges_rise(const Index* positions, Index count, Index grain) {
 }  // namespace
 
 void take(std::span<const Index> positions, const real* x, real* y) {
-  const auto count = static_cast<Index>(positions.size());
-  const Index* at = positions.data();
+  const auto count = std::ssize(positions);
   count_pass(count, count);
   parallel_ranges(count, elements_per_tile, [=](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) y[i] = x[at[i]];
+    for (Index i = begin; i < end; ++i) y[i] = x[positions[i]];
   });
 }
 
@@ -55,16 +54,17 @@ void scatter_add(const Index* positions, const Shape& shape, const real* x, real
 void take_rows(std::span<const Index> ids, Index width, const real* table, real* y) {
   const Index count = static_cast<Index>(ids.size()) * width;
   count_pass(count, count);
-  for (const Index id : ids) y = std::copy_n(table + id * width, width, y);
+  const Index rows = std::max<Index>(1, elements_per_tile / std::max<Index>(1, width));
+  parallel_ranges(std::ssize(ids), rows, [=](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) std::copy_n(table + ids[i] * width, width, y + i * width);
+  });
 }
 
 void scatter_add_rows(std::span<const Index> ids, Index width, const real* x, real* total) {
   const Index count = static_cast<Index>(ids.size()) * width;
   count_pass(2 * count, count);
-  for (const Index id : ids) {
-    reduce().accumulate(x, total + id * width, width);
-    x += width;
-  }
+  for (Index i = 0; i < std::ssize(ids); ++i)
+    reduce().accumulate(x + i * width, total + ids[i] * width, width);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

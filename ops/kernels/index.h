@@ -13,7 +13,7 @@ void take(std::span<const Index> positions, const real* x, real* y);
 /// positions in each lie behind those in the one before it; otherwise the calling thread takes all.
 void scatter_add(const Index* positions, const Shape& shape, const real* x, real* total);
 
-/// Row i of y (ids, width) = row ids[i] of the table. On the calling thread.
+/// Row i of y (ids, width) = row ids[i] of the table. A task takes neighbouring rows.
 void take_rows(std::span<const Index> ids, Index width, const real* table, real* y);
 /// Row ids[i] of the total += row i of x (ids, width), in order on the calling thread.
 void scatter_add_rows(std::span<const Index> ids, Index width, const real* x, real* total);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/restore_threads.h"
+#include "support/sections.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
@@ -20,6 +21,18 @@ TEST_CASE("a row that is looked up twice has the gradient of both", "[ops]") {
   const Tensor g = grad(sum(embedding(table, Indices({3}, {2, 0, 2}))), table);
   for (const auto& [at, expected] : {std::pair(0, 1), {1, 1}, {2, 0}, {3, 0}, {4, 2}, {5, 2}})
     CHECK(g.values()[at] == expected);
+}
+
+TEST_CASE("rows are looked up in several tasks", "[ops][threads]") {
+  const Tensor table = Random(1).normal({10, 4000});
+  Indices ids = Indices::uninitialized({30});
+  for (Index i = 0; i < ids.size(); ++i) ids.mutable_data()[i] = 7 * i % 10;
+  Tensor rows;
+  CHECK(sections_of([&] { rows = embedding(table, ids); }) == std::vector<Index>{8});  // of 4 rows
+  for (Index i = 0; i < ids.size(); ++i)
+    CHECK(std::equal(rows.data() + i * 4000, rows.data() + (i + 1) * 4000,
+                     table.data() + ids.data()[i] * 4000));
+  CHECK(embedding(zeros({3, 0}), Indices({2}, {0, 2})).shape() == Shape{2, 0});
 }
 
 TEST_CASE("what is gathered is scattered back", "[ops]") {
