@@ -25,7 +25,7 @@ import cluster_model
 settings = [(2, 1000, 1), (2, 200, 5), (4, 200, 5)]  # nodes, Mbit/s of each, milliseconds of delay
 network = "10.77.0.0/24"
 largest_packet = 65000
-# How mpirun starts its daemon on a node: AGENT ADDRESS COMMAND. Names of hosts tell them apart.
+# How mpirun starts its daemon on a node: AGENT ADDRESS COMMAND. Nodes differ in their host names.
 agent = """#!/bin/sh
 node=tapegrad$((${1##*.} - 1))
 shift

@@ -19,7 +19,7 @@ std::string as_dot(const Tape& tape);
 ///   nodes   each with name, label (by `named`, or of a parameter), sweep (that recorded it; 0:
 ///           none), inputs (numbers of nodes; -1: a constant; -2 - k: node k, detached), shape,
 ///           place ("file:line"), source (the text of that line, if the file can be read), value;
-///           a leaf, after a sweep, also why: what `explain` says of its gradient
+///           a leaf, after a sweep, also why: what `explain` reports of its gradient
 ///   flows   the additions to gradients in order: sweep, from, to, size (of the tape at that
 ///           moment), node (where the sum itself was recorded, or -1), added, total
 /// value, added and total are null unless the tape keeps values. A tensor has its shape and, with

@@ -216,7 +216,7 @@ class Comparison {
   }
 
   // What the difference of the first pair looks like. Where operations differ, the next pair that
-  // differs may say more.
+  // differs may show more.
   std::string guess(std::size_t first, Tensor TracedValue::*what) const {
     const TracePair& pair = pairs_[first];
     const Index in_a = use_count(a_, pair.a), in_b = use_count(b_, pair.b);

@@ -47,7 +47,7 @@ std::from_chars_result parse(std::string_view digits, double& value) {
   const char* const end = digits.data() + digits.size();
   const std::from_chars_result found = std::from_chars(digits.data(), end, value);
   if (found.ec != std::errc::result_out_of_range) return found;
-  long double wide = 0;  // tells what is too small for double from what is too large
+  long double wide = 0;  // too small and too large for double differ here
   const std::from_chars_result again = std::from_chars(digits.data(), end, wide);
   value = static_cast<double>(wide);
   return again;

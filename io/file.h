@@ -53,7 +53,7 @@ FileBytes read_file(const std::filesystem::path& path,
 /// Example: `const std::string text = read_text("input.txt")`
 std::string read_text(const std::filesystem::path& path);
 
-/// Whether a file or directory has this name; also true if the system does not say, as in a folder
+/// Whether a file or directory has this name; also true if that is unknown, as in a folder
 /// that the process may not enter; reading the file then reports why.
 /// Example: `const std::string notes = is_there("notes.txt") ? read_text("notes.txt") : ""`
 bool is_there(const std::filesystem::path& path);

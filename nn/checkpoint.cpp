@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.",
                            ema_prefix = "ema.", carried_prefix = "carried.",
                            resume_prefix = "resume.";
-// Like other writers, which say "pt" for PyTorch.
+// Like other writers, which write "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
 constexpr const char* updates_key = "ema_updates";
@@ -242,7 +242,7 @@ void expect_state_of(const Fields& net, const NetState& best) {
 }
 
 // How often averages were updated. Files of earlier versions, whose first updates had the decay of
-// all others, do not tell.
+// all others, do not record it.
 Index average_updates(const Reader& reader, const std::string& path, bool has_averages) {
   constexpr Index many = Index{1} << 40;
   if (!reader.contains(updates_key)) return has_averages ? many : 0;

@@ -16,7 +16,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// The letters of each term. An ellipsis is one point until the operands tell how many axes it
+// The letters of each term. An ellipsis is one point until the operands show how many axes it
 // covers; then a digit for each of them takes its place.
 struct Equation {
   std::vector<std::string> operands;

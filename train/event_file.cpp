@@ -116,7 +116,7 @@ bool is_event_file(const std::filesystem::path& file) {
 // TensorBoard reads the files of a directory in the order of their names.
 EventFile::EventFile(const std::filesystem::path& directory) {
   std::time_t seconds = std::time(nullptr);
-  std::error_code error;  // add() tells of it
+  std::error_code error;  // add() reports it
   do {
     path_ = directory / fmt::format("{}{}.{}{}", event_prefix, seconds++, host(), event_suffix);
   } while (std::filesystem::exists(std::filesystem::symlink_status(path_, error)));

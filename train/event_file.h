@@ -21,8 +21,8 @@ bool is_event_file(const std::filesystem::path& file);
 
 /// Scalars for TensorBoard, in a file of its own format: records with checksums (TFRecord), each a
 /// message of tensorflow/core/util/event.proto. The file grows record by record. If the program is
-/// killed while writing one, TensorBoard reads all before it. A first record tells TensorBoard to
-/// forget what older files of the directory say, since a resumed run writes all of its rows again.
+/// killed while writing one, TensorBoard reads all before it. A first record makes TensorBoard
+/// forget the older files of the directory, since a resumed run writes all of its rows again.
 /// Example: `EventFile file("."); file.add(1, 1.7e9, {{"train_loss", 0.7}, {"norm", 2.5}})`
 class EventFile {
  public:

@@ -46,7 +46,7 @@ bool holds_something(const std::string& path) {
 }
 
 void expect_no_link(const std::string& path) {
-  std::error_code error;  // where nothing can be, writing says so
+  std::error_code error;  // where nothing can be, writing reports it
   expect<DataError>(!fs::is_symlink(path, error),
                     "{}: it is a link, and this program would write to where it leads; remove it, "
                     "or choose another directory",

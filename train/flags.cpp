@@ -62,7 +62,7 @@ constexpr bool is_list = false;
 template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
-// Numbers with a fraction are read and shown here: CLI11 does both as the locale says.
+// Numbers with a fraction are read and shown here: CLI11 does both by the locale.
 template <class T>
 CLI::Option* bind(CLI::App& app, const std::string& name, T& value, const std::string& help) {
   return app.add_option(name, value, help);
@@ -216,7 +216,7 @@ Flag Flag::environment(const std::string& variable) const {
 
 Flags::Flags(const std::string& program, const std::string& description)
     : app_(std::make_unique<CLI::App>(description, program)) {
-  app_->allow_extras();  // `expect_all_known` says more of them
+  app_->allow_extras();  // `expect_all_known` reports them
   app_->set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
 }
 

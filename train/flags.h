@@ -59,7 +59,7 @@ struct FlagError : Error {
 /// What the text of a flag must be.
 /// Example: `Check([](const std::string& text) { return text == "no" ? "must be yes" : ""; })`
 struct Check {
-  /// Says what is wrong with the text; "" if nothing is.
+  /// Returns what is wrong with the text; "" if nothing is.
   std::function<std::string(const std::string& text)> problem;
   std::string shown;  ///< in --help
 
@@ -80,7 +80,7 @@ Check between(double low, double high);
 /// Example: `std::string side; flags.training("--side", side, "Side").check(one_of({"a", "b"}))`
 Check one_of(const std::vector<std::string>& names);
 
-/// A flag that `Flags` has entered, for what else is to be said of it. Other flags are named, and
+/// A flag that `Flags` has entered, for its further properties. Other flags are named, and
 /// must have been entered before.
 /// Example: `int a = 1; flags.setting("--a", a, "Terms").check(positive()).excludes({"--warmup"})`
 class Flag {
@@ -131,7 +131,7 @@ class Flags {
   /// The length of the run in steps or epochs, which may grow when it is resumed.
   Flag length(const std::string& name, Index& value, const std::string& help);
   /// A flag that does not: where files lie, what is printed. What the files hold may affect them;
-  /// `Trainer::uses_data` tells whether it is the same.
+  /// `Trainer::uses_data` checks whether it is the same.
   template <class T>
   Flag setting(const std::string& name, T& value, const std::string& help) {
     return enter(name, &value, help, false);

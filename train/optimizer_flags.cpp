@@ -137,7 +137,7 @@ Schedule make_part(const std::string& name, const OptimizerFlags& flags, Index s
   return constant(rate);
 }
 
-// A check of a flag: what the error of `read(text)` says, or "" if there is none.
+// A check of a flag: the message of the error of `read(text)`, or "".
 template <class Read>
 auto readable_by(Read read) {
   return [read](const std::string& text) -> std::string {

@@ -9,7 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Shows the progress of a long run on standard error: a bar with rate, loss and time left, as wide
 /// as the terminal allows. If standard error is not a terminal, or if TERM is unset or "dumb", a
-/// line of text says the same, at most every ten seconds. Uses neither colours nor other escape
+/// line of text has the same, at most every ten seconds. Uses neither colours nor other escape
 /// sequences. Writes nothing when quiet.
 /// Example: `Progress progress(100, 0, false); progress.step(1, 0.7); progress.line("epoch 1")`
 class Progress {

@@ -43,7 +43,7 @@ void expect_own_log(const std::map<std::string, std::string>& notes, const Flags
   const Json values = flags.values();
   const std::string directory =
       values.contains("log-dir") ? values["log-dir"].get<std::string>() : "";
-  std::error_code failure;  // where no log can be, RunLog says so
+  std::error_code failure;  // where no log can be, RunLog reports it
   if (directory.empty() || !std::filesystem::exists(directory + "/" + rows_file, failure)) return;
   const std::string path = directory + "/" + config_file;
   constexpr int depth = 2;  // flags, some of them with lists

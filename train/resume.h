@@ -14,7 +14,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// A hash of data (FNV-1a), which tells whether a checkpoint was trained on the same data.
+/// A hash of data (FNV-1a), to check whether a checkpoint was trained on the same data.
 /// Example: `Digest digest; digest.add(read_text("input.txt")); digest.to_string()`
 class Digest {
  public:

@@ -38,7 +38,7 @@ constexpr std::pair<const char*, const char*> marks_of_step[] = {
     {batch_file, "tapegrad.checksum"},
     {probe_norms_file, "step,"},
     {probe_weights_file, "step,"}};
-// The entry of a configuration that tells a log from files of others.
+// The entry of a configuration by which a log is known from other files.
 constexpr const char* mark = "tapegrad";
 
 void write(const std::string& path, const std::string& text) {
@@ -141,7 +141,7 @@ std::vector<Diagram> curves_of_fork(const std::vector<Json>& rows,
 }
 
 std::string text_if_exists(const std::string& path) {
-  std::error_code failure;  // where the file cannot be, reading it would say so less well
+  std::error_code failure;  // where the file cannot be, others report it better
   return std::filesystem::exists(path, failure) ? read_text(path) : "";
 }
 
@@ -305,7 +305,7 @@ std::vector<std::string> log_files(const std::string& directory) {
   std::error_code failure;  // ignored: a directory that cannot be read has no event files for us
   for (const auto& entry : std::filesystem::directory_iterator(directory, failure))
     if (is_event_file(entry.path())) files.push_back(entry.path().string());
-  // Last the one that tells that they are a run's, so that it is the last to be removed.
+  // Last the one that marks them as a run's, so that it is the last to be removed.
   for (const char* file : {table_file, rows_file, curves_file, fork_file, probe_norms_file,
                            probe_weights_file, summary_file, config_file})
     files.push_back(fmt::format("{}/{}", directory, file));

@@ -90,7 +90,7 @@ class RunLog {
   /// Later calls do nothing; the first write to the log also starts it. Throws DataError.
   void start();
 
-  /// The time spent training before this run's rows, as far as the log tells.
+  /// The time spent training before this run's rows, as far as the log shows.
   double seconds_before() const { return seconds_before_; }
 
   /// Adds a row. It has a whole "step", and "seconds" since the beginning of the run; columns

@@ -79,7 +79,7 @@ class Training {
   // At the first loss: reports parameters that are not listed, and parameters of the net that the
   // loss does not depend on.
   void inspect(const Tensor& loss);
-  // Writes what `examine` says of a step, but the probe's records.
+  // Writes what `examine` reports of a step, but the probe's records.
   void write_examined(const Tape& tape) const;
   // Reports why gradients are zero or not finite, if some are, after a sweep for them.
   void explain_zeros(const Tape& tape, const std::vector<Parameter>& parameters) const;

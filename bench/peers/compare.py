@@ -173,7 +173,7 @@ def interval(ratios):
 
 
 def judged(ratios):
-    """The interval of ratios and what it says, in words."""
+    """The interval of ratios and the verdict, in words."""
     if (between := interval(ratios)) is None:
         return "-"
     least, most = between

@@ -1,5 +1,5 @@
 // Measures a training step of a small net with one engine: a workload that tapegrad_mini.h and the
-// library both run. engine.h says which one this is, and what can be switched in it.
+// library both run. engine.h names the engine and what can be switched in it.
 // story.py runs this program in all its forms.
 #include <algorithm>
 #include <bit>

@@ -12,7 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `fmt::print("{} threads\n", threads())`
 int threads();
 /// Throws ArgumentError unless count is at least 1. Where the system starts fewer, operations use
-/// those, and `threads` says how many. Do not call it while operations run.
+/// those, and `threads` returns how many. Do not call it while operations run.
 /// Example: `set_threads(2)`
 void set_threads(int count);
 

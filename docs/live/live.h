@@ -26,8 +26,8 @@ Json row(const Json& request);
 
 /// An expression in x and y, its derivatives and its tape.
 ///   text   x, y: where   second: also the second derivatives, by differentiating recorded sweeps
-/// Returns value, dx, dy and, if asked, dxx, dxy, dyy; tape (as `as_json`). The error of a text
-/// that cannot be read says at which character.
+/// Returns value, dx, dy and, if asked, dxx, dxy, dyy; tape (as `as_json`). The error for a text
+/// that cannot be read has the number of the character.
 Json expression(const Json& request);
 
 /// Gradients through a stack of layers of 32 channels, with 32 rows.

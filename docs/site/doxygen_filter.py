@@ -65,7 +65,7 @@ def folder_group(path):
 
 
 def group(path, text, body):
-    """The begin of a header's group, with what the header says of several declarations."""
+    """The begin of a header's group, with the header's comments on several declarations."""
     notes = ["\n".join(plain(line.removeprefix("// ")) for line in found[0].splitlines())
              for found in re.finditer(r"^//(?!/).*(?:\n//(?!/).*)*", body, re.M)]
     names = dict.fromkeys(found.name + ("()" if found.kind == "function" else "")

@@ -32,4 +32,4 @@ current = MARK.sub(lambda mark: mark[1] + tables(mark[2]), page)
 if "--check" not in sys.argv:
     PAGE.write_text(current)
 elif page != current:
-    sys.exit("docs/glossary.md: python3 docs/site/glossary.py enters what the headers say")
+    sys.exit("docs/glossary.md: python3 docs/site/glossary.py enters the headers' words")

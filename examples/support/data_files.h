@@ -9,7 +9,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// What --data says in the help of every program: "Folder of MNIST, or one with mnist/ in it".
+/// The help of --data in every program: "Folder of MNIST, or one with mnist/ in it".
 std::string data_help(const std::string& set, const std::string& folders);
 
 /// Where the files of a data set may lie, given --data: in its folder `name` there, or there.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What exports say of the nodes of a tape.
+// The nodes of a tape, as exports describe them.
 
 #include <algorithm>
 #include <fstream>

@@ -279,7 +279,7 @@ class Aligner {
     return found;
   }
 
-  // Whether the values agree. Most that do not are told by their sums.
+  // Whether the values agree. Most that do not differ in their sums.
   bool alike(std::size_t i, std::size_t j) const {
     const double x = sums_a_[i], y = sums_b_[j],
                  most = slack_ * static_cast<double>(a_[i].value.size()) * std::max(x, y);

@@ -15,7 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 constexpr const char* metadata_name = "__metadata__";
 
-/// What a header says about a tensor.
+/// The entry of a tensor in the header.
 struct SafetensorsEntry {
   std::string name, type;
   Shape shape;

@@ -70,7 +70,7 @@ class ByteReader {
   std::string where_;
 };
 
-// What the end of an archive says about its directory.
+// The end record of an archive, which describes its directory.
 struct End {
   U8 at;                           // where the directory ends
   U8 disk, directory_disk;         // the numbers of files: archives may consist of several
@@ -139,7 +139,7 @@ std::span<const std::byte> find_stored(std::span<const std::byte> contents, cons
                     where, member.begin);
   ByteReader local(contents.subspan(member.begin), where);
   local.need(local_header);
-  local.bytes(22);  // what the directory says as well
+  local.bytes(22);  // what the directory holds as well
   const U2 name_bytes = local.number<U2>(), extra_bytes = local.number<U2>();
   const std::string_view name = local.text(name_bytes);
   expect<DataError>(name == member.name, "{} is called {} at byte {}", where, beginning(name),

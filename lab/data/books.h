@@ -54,7 +54,7 @@ TripletSets triplet_sets(const std::string& source, const std::vector<Book>& tra
 /// do.
 TripletSets read_triplet_sets(const std::string& directory);
 
-/// Draws stories, each about a person and a thing, so that a sentence tells who and what its
+/// Draws stories, each about a person and a thing, so that a sentence shows who and what its
 /// neighbours are about.
 TripletSets draw_triplet_sets(std::uint64_t seed);
 

@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 struct PenLine {
   std::string title;
   Tensor moves;         ///< (T, 3): dx, dy and 1 where the pen is lifted
-  std::string text;     ///< what it says, if it is known
+  std::string text;     ///< its words, if they are known
   Tensor weights = {};  ///< of its characters in the window at each move, (T, U); or undefined
 };
 

@@ -49,7 +49,7 @@ void add_root(Hierarchy& hierarchy, const std::string& name) {
   hierarchy.names.push_back(name);
 }
 
-// What pairs say directly about each concept.
+// What pairs hold directly about each concept.
 class Graph {
  public:
   Graph(Index count, const Hypernyms& pairs) : generals_(count), seen_(count, 0) {

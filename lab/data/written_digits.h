@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// A line of pen moves with the digits that it says, or none.
+/// A line of pen moves with the digits that it draws, or none.
 struct WrittenLine {
   Strokes moves;
   std::vector<Index> digits;

@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What Ba et al. 2016 say of their experiments, and what is asked of them here, judged by the
+/// The claims of Ba et al. 2016 on their experiments, and what is asked of them here, judged by the
 /// systems that have been trained.
 std::vector<JudgedClaim> ba2016_claims(const Matrix& matrix);
 

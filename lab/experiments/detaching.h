@@ -6,7 +6,7 @@
 
 #include "experiments/verdict.h"
 
-/// What detached statistics cost networks in many settings, and what Xu et al. 2019 say of it.
+/// What detached statistics cost networks in many settings, and the claims of Xu et al. 2019 on it.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// The systems of the paper: tables 1 to 4.
@@ -39,11 +39,11 @@ struct Column {
 /// Bits per character within which losses are called equal. It was fixed before any run.
 inline constexpr double equality_margin = 0.02;
 
-/// What mathematics says of detached statistics, in each of the settings: they change gradients and
+/// The mathematics of detached statistics, in each of the settings: they change gradients and
 /// no values.
 std::vector<Claim> detaching_claims(const std::vector<ByNorm>& settings);
 
-/// What the paper says of larger runs, judged in these settings: supported if it is in all of
+/// The paper's claims on larger runs, judged in these settings: supported if it is in all of
 /// them, contradicted if it is in one. Columns need all `paper_norms`. That costs grow with depth
 /// is left out if no two columns differ in depth alone.
 std::vector<JudgedClaim> published_claims(const std::vector<Column>& columns);

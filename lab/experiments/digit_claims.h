@@ -7,7 +7,7 @@
 #include "experiments/verdict.h"
 #include "tapegrad/core/indices.h"
 
-/// What Ba et al. 2016 say about convolutional networks that read digits, and the floor under
+/// The claims of Ba et al. 2016 on convolutional networks that read digits, and the floor under
 /// losses of normalized logits.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 

@@ -44,7 +44,7 @@ double correlation(const std::vector<DriftCost>& settings, double DriftCost::*pr
 std::vector<JudgedClaim> predictor_claims(
     const std::map<std::string, std::vector<DriftCost>>& by_task);
 
-/// What mathematics says of the gradients of what feeds norms, in each of the settings.
+/// The mathematics of the gradients of what feeds norms, in each of the settings.
 Claim common_mode_claim(const std::vector<ByNorm>& settings);
 
 /// Xu et al. 2019, table 3: detaching the mean costs less than detaching the scale.

@@ -27,7 +27,7 @@ struct DriftNet {
 /// All that a run depends on but its norm, remedy, learning rate and seed.
 struct Condition {
   /// grammar, text: a Transformer with 4 heads, learned positions and no biases continues a text;
-  /// mnist: a perceptron with a norm before each ReLU, cnn: `ConvNet`, both tell digits apart.
+  /// mnist: a perceptron with a norm before each ReLU, cnn: `ConvNet`, both classify digits.
   std::string task;
   std::string optimizer;  ///< one of `drift_optimizers`
   DriftNet net;

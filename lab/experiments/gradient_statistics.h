@@ -7,7 +7,7 @@
 #include "tapegrad/train/plot.h"
 #include "tapegrad/train/probe.h"
 
-/// What the records of a probe say about the gradients of whole runs. Ratios over many rows,
+/// The gradients of whole runs, from the records of a probe. Ratios over many rows,
 /// norms and steps are ratios of sums: rows count by the size of their gradients.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 

@@ -7,7 +7,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// Reports what has been measured beside what Xu et al. 2019 published, from the matrix alone:
 /// tables 1 to 4, the signs of all differences, baselines and chosen settings, figures 1 to 3, the
-/// verdicts on what the paper says, and which runs are missing.
+/// verdicts on the paper's claims, and which runs are missing.
 ///   only: the number of one table, without the rest; 0: everything
 void report_matrix(Report& report, const Matrix& matrix, int only = 0);
 

@@ -6,7 +6,7 @@
 #include "experiments/report.h"
 #include "experiments/verdict.h"
 
-/// What the reports of all papers say of a matrix.
+/// The tables of a matrix, for the reports of all papers.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// A row of a table, with a cell for each task.

@@ -28,7 +28,7 @@ class MatrixTraining {
   MatrixTraining(Cluster& cluster, Ledger& ledger, const Options& options);
 
   /// The columns of the tasks: all systems try settings, then the best of each is trained with
-  /// every seed, and the baselines are computed. After each run a line on standard error says
+  /// every seed, and the baselines are computed. After each run a line on standard error has
   /// how long the others will take. Throws what `Comparison::train` throws.
   ///   tasks: some of the paper's
   Matrix train(const Paper& paper, const std::vector<MatrixTask>& tasks);

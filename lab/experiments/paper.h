@@ -11,11 +11,11 @@
 /// What papers measured, and the tasks that stand for theirs here: lab/papers has a file of each.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What is said of two systems on a task: that `a` is better than `b`, or with a margin that they
+/// A claim about two systems on a task: that `a` is better than `b`, or with a margin that they
 /// are equal up to it.
 struct PaperClaim {
   std::string a, b;
-  std::string source;  ///< where the paper says so, such as "table 1"; empty: it is asked here
+  std::string source;  ///< where in the paper, such as "table 1"; empty: it is asked here
   std::optional<double> margin = {};
   std::string judge = {};      ///< how it is judged, by the name of a rule; empty: by the test
   std::string statement = {};  ///< unless the rule makes it
@@ -122,7 +122,7 @@ struct Paper {
 Paper read_paper(const std::string& text);
 
 /// What Xu et al. 2019 measured: seven systems (`paper_norms`) on eight tasks, in tables 1 to 4 and
-/// figures 1 to 3. Two more tasks ask what its own cannot tell: whether a difference outlasts
+/// figures 1 to 3. Two more tasks ask what its own cannot show: whether a difference outlasts
 /// another split of the data, and whether a net that can learn its text by heart overfits.
 const Paper& xu2019();
 /// What Ba et al. 2016 measured: layer normalization in six experiments, in tables 2 and 3 and

@@ -14,7 +14,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-// What a prediction says of one task: nothing where it does not speak of it.
+// A prediction for one task: nothing where it does not apply.
 using TaskJudge = std::function<std::optional<Judgement>(const MatrixColumn&)>;
 
 // The chance of a normal variable with this mean and deviation to lie between two numbers.
@@ -77,7 +77,7 @@ std::optional<Judgement> level(const MatrixColumn& column, const std::string& a,
   return found;
 }
 
-// That what `judge` says of a constraint is true of all three.
+// Whether the finding of `judge` for a constraint is true of all three.
 std::optional<Judgement> of_all_constraints(
     const std::function<std::optional<Judgement>(const std::string& constraint)>& judge) {
   std::vector<std::pair<std::string, Judgement>> parts;

@@ -39,7 +39,7 @@ struct Claim {
 
 /// A statement about larger runs, and the verdict of smaller ones.
 struct JudgedClaim {
-  std::string source;  ///< where a paper says so, such as "section 6.6"; empty: it is asked here
+  std::string source;  ///< where in a paper, such as "section 6.6"; empty: it is asked here
   std::string statement, measured;
   Judgement judgement;
 };

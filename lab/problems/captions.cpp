@@ -47,7 +47,7 @@ void enter_search(Outcome& outcome, const std::string& what, const Retrieval& fo
   outcome.values[fmt::format("test_{}_mean_rank", what)] = found.mean;
 }
 
-// What these costs of all captions with all images say.
+// The result of these costs of all captions with all images.
 void enter_searches(Outcome& outcome, const Tensor& costs) {
   const BothRetrievals found(costs);
   enter_search(outcome, "image", found.image);

@@ -75,7 +75,7 @@ Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
 Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
                  const std::vector<support::DescribedImage>& images, Cluster& cluster);
 
-/// What ranks say about a search.
+/// The quality of a search, by ranks.
 struct Retrieval {
   double recall_1, recall_5, recall_10, median, mean;  // of ranks; recalls are shares
 

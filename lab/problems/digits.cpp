@@ -21,7 +21,7 @@ std::shared_ptr<const ImageSets> limited(ImageSets sets, Index limit, Index test
   return std::make_shared<const ImageSets>(std::move(sets));
 }
 
-// A net that tells digits apart.
+// A net that classifies digits.
 class DigitTrainee : public Trainee {
  public:
   DigitTrainee(const ImageSets& sets, Layer net, Index batch_size, std::uint64_t seed)
@@ -89,7 +89,7 @@ class PerceptronTrainee : public DigitTrainee {
   }
 };
 
-// The answers of a rule that always says the most frequent digit.
+// The answers of a rule that always chooses the most frequent digit.
 Outcome majority_of_digits(const ImageSets& data) {
   std::vector<Index> counts(256);
   for (const std::uint8_t label : data.train.labels) ++counts[label];

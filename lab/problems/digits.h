@@ -3,7 +3,7 @@
 #include "problems/problem.h"
 #include "support/image_sets.h"
 
-/// Handwritten digits, which nets tell apart: a convolutional one, as in Xu et al. 2019, section
+/// Handwritten digits, which nets classify: a convolutional one, as in Xu et al. 2019, section
 /// 2.2, or a perceptron, which does not know which pixels are neighbours, as in Ba et al. 2016,
 /// section 6.6.
 namespace tapegrad::TAPEGRAD_SCALAR::problems {

@@ -20,7 +20,7 @@ constexpr Index digit_count = 10;
 /// Lines side by side, as nets read them.
 struct HandwritingBatch {
   StrokeBatch strokes;
-  Tensor text;  ///< (B, U, 10), one-hot; undefined if lines say nothing
+  Tensor text;  ///< (B, U, 10), one-hot; undefined if lines have no text
 
   Index rows() const { return strokes.lengths.size(); }
   /// The moves of all lines, without padding.

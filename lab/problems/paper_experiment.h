@@ -10,7 +10,7 @@
 /// Studies whose systems and tasks are a matrix, as experiments that repeat what a paper measured.
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 
-/// What --size says: smoke or report.
+/// The values of --size: smoke or report.
 inline Size problem_size(const std::string& size) {
   return size == "smoke" ? Size::smoke : Size::report;
 }
@@ -47,7 +47,7 @@ struct PaperExperiment {
   std::string title;         ///< of its page
   std::string introduction;  ///< what is particular to it, before what all of them do
   std::string tested;        ///< which state of a run is tested, a sentence
-  std::string of_data = {};  ///< said with --data alone
+  std::string of_data = {};  ///< written with --data alone
   std::string part = {};     ///< what --only names: "table" or "figure"
   int parts = 0;             ///< how many there are
   /// Keeps the tasks or systems of the table or figure that was chosen.

@@ -170,7 +170,7 @@ class ProbedTrainee : public SkipThoughtsTrainee {
   Index steps_ = 0;
 };
 
-// All that can be said by words in common, and by how often the net's words stand in a class.
+// All that words in common show, and how often the net's words stand in a class.
 Outcome judge_by_words(const SkipThoughtsData& data) {
   ProbeResults found = naive_bayes_baseline(data.probes, &data.vocabulary);
   found.relatedness = overlap_baseline(data.probes).relatedness;

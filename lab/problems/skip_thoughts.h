@@ -11,7 +11,7 @@
 #include "tapegrad/io/sentences.h"
 #include "tapegrad/zoo/skip_thoughts.h"
 
-/// Vectors of sentences, which tell what stands before and after: skip-thoughts (Kiros et al.
+/// Vectors of sentences, which predict what stands before and after: skip-thoughts (Kiros et al.
 /// 2015), as in Ba et al. 2016, section 6.3.
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 

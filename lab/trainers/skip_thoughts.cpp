@@ -1,5 +1,5 @@
 // Trains skip-thought vectors (Kiros et al. 2015), as in Ba et al. 2016, section 6.3: a sentence's
-// vector tells what stands before and after it. Finds similar sentences, and judges the vectors.
+// vector predicts what stands before and after it. Finds similar sentences, and judges the vectors.
 
 #include <fmt/ranges.h>
 

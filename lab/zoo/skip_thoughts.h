@@ -37,7 +37,7 @@ struct SkipThoughts {
   /// The vectors of sentences: (B, H)
   ///   sentences: words in [0, vocabulary), lengths in [0, T]; labels are not used
   Tensor vectors(const SentenceBatch& sentences) const;
-  /// What a decoder, `before` or `after`, says about each word of the neighbours, without padding,
+  /// The scores of a decoder, `before` or `after`, for words of the neighbours, without padding,
   /// step by step: (sum of the lengths, vocabulary)
   ///   vectors: (B, H)   neighbours: lengths in [1, T]
   Tensor logits(const RecurrentLayer& decoder, const Tensor& vectors,

@@ -25,7 +25,7 @@ double median_rank(const Indices& ranks);
 /// Example: `mean_rank(ranks(-logits, labels))`
 double mean_rank(const Indices& ranks);
 
-/// A bound that tells two classes apart: the positive ones cost at most that much.
+/// A bound between two classes: the positive ones cost at most that much.
 /// Example: `const auto [bound, accuracy] = best_threshold(Tensor({2}, {0, 1}), Tensor({1}, {2}))`
 struct Threshold {
   double bound;

@@ -9,7 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///     inputs     P W = W - mean of W over the inputs, for each output
 ///     outputs    W P = W - mean of W over the outputs, for each input     P = I - 1 1^T / n
 ///
-/// The shape tells inputs from outputs, by the convention of the layers:
+/// The shape shows which axes are inputs, by the convention of the layers:
 ///
 ///     (in, out)                 Linear, attention, recurrent weights (all gates together)
 ///     (count, channels)         embeddings: the channels are the outputs

@@ -11,7 +11,7 @@ Tensor zip(kernels::Binary loop, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-// Enters the place only when there is something to say, since these operations are the shortest.
+// Enters the place only when there is something to report, since these operations are the shortest.
 template <class... Inputs>
 void expect_defined_at(const Place& place, const char* operation, const Inputs&... inputs) {
   if ((inputs.defined() && ...)) [[likely]]

@@ -81,7 +81,7 @@ const PoolLoops& pool_loops() {
 
 namespace {
 
-// What PoolLine::stride says.
+// The value of PoolLine::stride.
 Index stride_of(std::span<const PoolWindow> windows) {
   for (const Index stride : {1, 2}) {
     const auto irregular = [=](const PoolWindow& a, const PoolWindow& b) {

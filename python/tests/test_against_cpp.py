@@ -26,7 +26,7 @@ from arguments import write_files  # noqa: E402
 from cases import Cases  # noqa: E402
 from generate import STRUCTS, TUPLES, Headers, fields  # noqa: E402
 
-# What results tell of the program: lines in a text, and members.
+# What results show of the program: lines in a text, and members.
 PLACE = re.compile(r' *[\[(]?[\w./-]*\w\.(?:cpp|py):\d+[\])]? *|"source":"(?:[^"\\]|\\.)*"')
 PLACES = ("place", "source")
 PARTS = 4  # of the program

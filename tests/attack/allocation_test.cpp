@@ -128,7 +128,7 @@ std::string undisturbed(const TapeOptions& options, const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a run whose n-th allocation fails says so, leaks nothing and can be repeated") {
+TEST_CASE("a run whose n-th allocation fails reports it, leaks nothing and can be repeated") {
   const Scratch folder;
   const fs::path file = folder / "checkpoint";
   const bool lasting = GENERATE(false, true);

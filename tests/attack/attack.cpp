@@ -24,7 +24,7 @@ bool refuses(const std::function<void()>& read) {
   } catch (const Error& error) {
     const std::string_view message = error.what();
     expect_property(!message.empty() && message.size() <= longest_message,
-                    "a message says something, and briefly");
+                    "a message is brief and not empty");
     return true;
   }
 }

@@ -13,7 +13,7 @@ void attack(std::string_view input) {
   expect_property(0 <= score.far_agreeing && score.far_agreeing <= score.far_verbs &&
                       score.far_agreeing <= score.agreeing && score.agreeing <= score.verbs,
                   "only verbs agree");
-  expect_property(!to_string(score).empty(), "every score can be told");
+  expect_property(!to_string(score).empty(), "every score can be printed");
 }
 
 }  // namespace tapegrad::attack

@@ -17,7 +17,7 @@ void read_and_check(const std::filesystem::path& images, const std::filesystem::
   std::iota(all.begin(), all.end(), Index{0});
   const Tensor pixels = set.images(all);
   expect_property(pixels.shape() == Shape{set.count(), 1, set.height, set.width},
-                  "there are as many pixels as the header says");
+                  "there are as many pixels as the header declares");
   expect_property(std::all_of(pixels.values().begin(), pixels.values().end(),
                               [](real value) { return 0 <= value && value <= 1; }),
                   "pixels lie in [0, 1]");

@@ -42,14 +42,14 @@ void adopt(const Notes& notes) {
   if (values.empty()) return;
   std::vector<std::string> words;
   for (const auto& [name, value] : values) {
-    expect_property(notes.at(name) == value, "what a checkpoint says of a flag is its value");
+    expect_property(notes.at(name) == value, "a checkpoint notes the value of each flag");
     if (name != "program")
       words.push_back(fmt::format("--{}={}", name, as_word(Json::parse(value))));
   }
   AttackedFlags again;
   Notes given;
   again.run(words, [&] { given = again.training_values(); });
-  expect_property(given == values, "the command line takes what a checkpoint says");
+  expect_property(given == values, "the command line takes the notes of a checkpoint");
 }
 
 void resume(const Notes& notes) {

@@ -1,7 +1,7 @@
 // Trains a small net on the processes it is started with, and writes all that the run has left
 // to FILE, from process 0. Usage: cluster_program SHARDS FROM TO FILE [FAILURE RANK], with steps
 // FROM to TO; FROM > 0 resumes from FILE. The process RANK fails in this place. For "flags" it has
-// another number of steps than the others; for "any" it alone tells the others that it stops.
+// another number of steps than the others; for "any" it alone lets the others know that it stops.
 #include <tapegrad/cluster.h>
 
 #include <csignal>

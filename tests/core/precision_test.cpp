@@ -47,7 +47,7 @@ TEST_CASE("a scope of bfloat16 rounds the operands of products, and nothing afte
   const Tensor digits = random.bernoulli({5, 7}, 0.5) * 3 - 1,
                others = random.bernoulli({7, 4}, 0.5);
   CHECK(same(in_bfloat16(digits, others), matmul(digits, others)));
-  CHECK(in_bfloat16(1e-40 * ones({1, 1}), 2.0 * ones({1, 1})).item() == 0);  // as the header says
+  CHECK(in_bfloat16(1e-40 * ones({1, 1}), 2.0 * ones({1, 1})).item() == 0);  // as in the header
 
   const PrecisionScope scope(Precision::bfloat16);
   const Tensor affine = linear(x, w, bias);

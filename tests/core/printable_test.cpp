@@ -5,7 +5,7 @@
 
 using namespace tapegrad;
 
-TEST_CASE("what a file says is quoted in brief", "[files]") {
+TEST_CASE("words of a file are quoted in brief", "[files]") {
   CHECK(beginning("weight") == "weight");
   CHECK(beginning(std::string(100, 'n')) == std::string(100, 'n'));
   CHECK(beginning(std::string(101, 'n')) == std::string(100, 'n') + "...");

@@ -26,7 +26,7 @@ TEST_CASE("uniform and normal numbers have their moments", "[random]") {
   CHECK_THROWS_AS(random.bernoulli({1}, 1.5), ArgumentError);
 }
 
-TEST_CASE("a stream continues where its state says", "[random]") {
+TEST_CASE("a stream continues from its state", "[random]") {
   Random random(5);
   random.normal({17});
   const auto state = random.state();

@@ -173,7 +173,7 @@ TEST_CASE("a second sweep over used rules is refused, unless they are kept", "[t
   CHECK_THROWS_WITH(grad(y, x), Contains("used up by an earlier sweep") && Contains(".keep"));
 }
 
-TEST_CASE("grad says what it needs", "[tape]") {
+TEST_CASE("grad reports what it needs", "[tape]") {
   const Tensor constant = ones({2});
   CHECK_THROWS_WITH(grad(constant, constant), Contains("no tape is in scope"));
   const Tape tape;

@@ -211,7 +211,7 @@ TEST_CASE("a slot holds a value once it has one", "[core]") {
   CHECK(scalar.changes() == before + 2);
 }
 
-TEST_CASE("shapes that cannot be say what was asked for", "[core]") {
+TEST_CASE("impossible shapes are reported as requested", "[core]") {
   for (const int axis : {2, -3})
     CHECK_THROWS_WITH(Shape({2}).insert(axis, 1),
                       fmt::format("shape: a new axis {} does not fit into shape (2)", axis));

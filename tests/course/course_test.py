@@ -30,7 +30,7 @@ def planted(wrong, style, header):
 
 
 def failed(stage, wrong, compiler, flags):
-    """What the grader says of a wrong solution: (point, why), ..."""
+    """The grader's verdict on a wrong solution: (point, why), ..."""
     with tempfile.TemporaryDirectory() as folder:
         style = wrong.get("in", "a")
         for other in (TESTS / "solutions" / style).iterdir():

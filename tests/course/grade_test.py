@@ -1,4 +1,4 @@
-"""The grader's program: what it says, writes and refuses."""
+"""The grader's program: what it prints, writes and refuses."""
 
 import contextlib
 import copy

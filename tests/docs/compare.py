@@ -1,4 +1,4 @@
-"""compare.py PROGRAM EXPECTED: runs a program; what it prints must be what its page says."""
+"""compare.py PROGRAM EXPECTED: runs a program; what it prints must be what its page shows."""
 
 import pathlib
 import subprocess

@@ -9,7 +9,7 @@ QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
 
 
 def write_idx(path, shape, values):
-    """Writes bytes in the format of MNIST, compressed if the name says so."""
+    """Writes bytes in the format of MNIST, compressed if its name ends in .gz."""
     header = bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape)
     with (gzip.open if path.suffix == ".gz" else open)(path, "wb") as file:
         file.write(header + bytes(values))

@@ -255,7 +255,7 @@ class Log(ImagesTest):
         self.assertEqual(process.wait(), 0)
         logs = [line for line in told if line.startswith("cannot log: ")]
         self.assertTrue(logs)
-        self.assertEqual(len(set(logs)), len(logs), "a failure is told once")
+        self.assertEqual(len(set(logs)), len(logs), "a failure is reported once")
         self.assertEqual({line[:12] for line in told} - {"cannot log: "}, {"cannot save:"})
         self.assertEqual(self.part.read_bytes(), whole)
 

@@ -119,7 +119,7 @@ class Outputs(ImagesTest):
     def test_weights_that_are_no_numbers(self):
         saved = self.saved("saved")
         damaged = self.path / "damaged"
-        # Without the checksum that tells of damage.
+        # Without the checksum, which detects damage.
         header = saved[8:len(saved) - len(weights(saved))].replace(b"tapegrad.checksum", b"tapegrad.anything")
         for value in float("nan"), float("inf"):
             damaged.write_bytes(saved[:8] + header + struct.pack("<f", value) + weights(saved)[4:])

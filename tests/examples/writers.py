@@ -59,7 +59,7 @@ class FlagsOfFiles:
         self.assertLessEqual(self.PAIRS, pairs)
 
 
-# What programs write files with, and make folders. The functions of the library write where their callers say.
+# What programs write files with, and make folders. The functions of the library write where their callers ask.
 WRITING = re.compile(r"\b(write_(?:file|own|np[yz]|trace|viewer)|save_(?:tensors|checkpoint)|make_directory|create_director\w+"
                      r"|rename|copy_file|resize_file|create_symlink|o?fstream|f(?:re)?open|O_CREAT|O_WRONLY|O_RDWR)[ ,;(]")
 # All that programs write, by what keeps it from replacing files of others.

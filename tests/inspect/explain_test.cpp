@@ -323,7 +323,7 @@ TEST_CASE("explain goes on where a recorded sweep puts parts together", "[explai
              Contains(is_zero) && Contains("It ends at %3 relu (fault.cpp:7)"));
 }
 
-TEST_CASE("what explain says of a leaf does not grow with the tape", "[explain]") {
+TEST_CASE("the explanation of a leaf does not grow with the tape", "[explain]") {
   const Tape tape({.keep_values = true});
   const Tensor first = watch(1.0);
   Tensor s = first;

@@ -106,7 +106,7 @@ TEST_CASE("free directions: table 1 of Ba et al. 2016", "[free_directions]") {
   }
 }
 
-TEST_CASE("free directions: what they say", "[free_directions]") {
+TEST_CASE("free directions are described in words", "[free_directions]") {
   const std::vector<FreeDirection> found = directions_of(layer(0));
   REQUIRE(found.size() == 3);
   CHECK_THAT(

@@ -168,7 +168,7 @@ std::string first_of(const TraceDiff& diff) {
 
 }  // namespace
 
-TEST_CASE("what is ported wrongly differs first, and the guess says how") {
+TEST_CASE("what is ported wrongly differs first, and the guess names the mistake") {
   int guessed = 0;
   for (const PortingError& error : errors) {
     INFO(error.fault);
@@ -327,7 +327,7 @@ TEST_CASE("fused operations agree with their definitions") {
                     [&](const Recurrent& net) { return mean(square(net(xs).outputs)); });
 }
 
-TEST_CASE("the tolerance says what is rounding") {
+TEST_CASE("the tolerance decides what is rounding") {
   for (const char* fault : {"unbiased variance", "epsilon outside"}) {
     const Trace right = ported(norm_net, ""), wrong = ported(norm_net, fault);
     CHECK_FALSE(compare_traces(right, wrong).equal());

@@ -81,7 +81,7 @@ TEST_CASE("a trace begins with the batch, where it has names", "[files]") {
   CHECK(step.values[3].inputs == std::vector<Index>{-1, 2});
 }
 
-TEST_CASE("detached inputs of a trace are told from constants", "[files]") {
+TEST_CASE("detached inputs of a trace are distinguished from constants", "[files]") {
   const TracedNet net;
   const Tape tape({.keep_values = true});
   const Tensor h = square(net.weight);

@@ -1,5 +1,5 @@
 # Programs include the headers, also those of the training kit, under the warnings that they have chosen, and with
-# exceptions. What is wrong with a field of `visit` is said in words.
+# exceptions. A wrong field of `visit` is reported in words.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 set(compile ${COMPILER} -std=c++20 -I${BUILD}/include -fsyntax-only)

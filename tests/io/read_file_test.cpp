@@ -225,7 +225,7 @@ TEST_CASE("why a file cannot be read, and what to do", "[files]") {
   CHECK_FALSE(is_there(missing));
   CHECK_FALSE(is_there(folder / "none" / "x"));
   CHECK(is_there(folder.path));
-  CHECK(is_there(loop));  // reading it says why not
+  CHECK(is_there(loop));  // reading it reports why not
   CHECK(is_there(long_name));
   CHECK(entries_of(folder.path) == std::vector<fs::path>{folder / "a", folder / "b"});
   CHECK(entries_of(missing).empty());

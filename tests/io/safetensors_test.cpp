@@ -340,7 +340,7 @@ TEST_CASE("indices are written beside tensors", "[files]") {
                     Contains("__metadata__"));
 }
 
-TEST_CASE("what is wrong with a safetensors header is said in own words", "[files]") {
+TEST_CASE("mistakes in a safetensors header are reported in own words", "[files]") {
   const Scratch folder;
   const auto says = [&](const std::string& header, const std::string& words) {
     CHECK_THAT(refusal(folder, header), Contains(words) && !Contains("json"));

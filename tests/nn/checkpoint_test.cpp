@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A small training run: `steps` steps from wherever the checkpoint says.
+// A small training run: `steps` steps from where the checkpoint was saved.
 struct Run {
   Random init{1}, random{2};
   Mlp net{{4, 8, 3}, init, {.norm = "layer", .dropout = 0.2}};
@@ -295,7 +295,7 @@ TEST_CASE("what is not there is not saved", "[files]") {
   CHECK_FALSE(fs::exists(folder / "file"));
 }
 
-TEST_CASE("a checkpoint is told from other files", "[files]") {
+TEST_CASE("a checkpoint is distinguished from other files", "[files]") {
   const Scratch folder;
   Random random(1);
   const Linear net(2, 2, random);  // square: PyTorch's weight, transposed, would fit
@@ -384,7 +384,7 @@ TEST_CASE("what a checkpoint holds beyond a training run is refused or left out 
   CHECK(bytes_in(folder / "run") == before);
 }
 
-TEST_CASE("what a checkpoint says is quoted in brief", "[files]") {
+TEST_CASE("words of a checkpoint are quoted in brief", "[files]") {
   const Scratch folder;
   Run run;
   save_checkpoint(folder / "run", run.checkpoint);

@@ -64,7 +64,7 @@ TEST_CASE("a walk finds every slot once, under its first name", "[nn]") {
   CHECK(grad(y, parameters(net)).size() == 3);
 }
 
-TEST_CASE("a walk tells which slots it has found again", "[nn]") {
+TEST_CASE("a walk reports which slots it has found again", "[nn]") {
   Random random(1);
   const auto pairs = [](const Fields& found) {
     std::vector<std::pair<std::string, std::string>> list;

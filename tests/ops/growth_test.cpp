@@ -211,7 +211,7 @@ std::vector<Axis> growing_together(const Operation& operation, const Axis& first
   return best;
 }
 
-// growth_test.py tells valgrind to count within the first, and to report at the second.
+// growth_test.py has valgrind count within the first, and report at the second.
 [[gnu::noinline]] void counted_step(const Operation& operation, In inputs, const Tensor& seed) {
   vjp(operation.f, inputs, seed);
 }

@@ -11,7 +11,7 @@
 using namespace tapegrad;
 using namespace tapegrad::testing;
 
-TEST_CASE("elements go where the layout says", "[ops]") {
+TEST_CASE("elements go where the layout has them", "[ops]") {
   const Tensor x({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(is(transpose(x), {3, 2}, {1, 4, 2, 5, 3, 6}));
   CHECK(is(permute(reshape(x, {1, 2, 3}), {2, 0, 1}), {3, 1, 2}, {1, 4, 2, 5, 3, 6}));

@@ -38,7 +38,7 @@ TEST_CASE("sums keep their precision", "[ops]") {
 }
 
 TEST_CASE("the error of a sum does not grow with its length", "[ops]") {
-  constexpr double bound = 8 * std::numeric_limits<real>::epsilon();  // as docs/reliability.md says
+  constexpr double bound = 8 * std::numeric_limits<real>::epsilon();  // as in docs/reliability.md
   for (const Index count : {1000, 100'000, 10'000'000}) {
     INFO(count << " terms");
     const double exact = static_cast<double>(count) * static_cast<double>(real(0.1));

@@ -233,7 +233,7 @@ TEST_CASE("functions and layers that are empty are refused", "[ops]") {
   CHECK_THROWS_WITH(Norm("none", 2)(ones({2})), Catch::Contains("undefined"));
 }
 
-TEST_CASE("undefined tensors have no values, and say so", "[ops]") {
+TEST_CASE("undefined tensors have no values, and print as undefined", "[ops]") {
   CHECK(undefined.values().empty());
   CHECK(no_indices.values().empty());
   CHECK(to_string(undefined) == "undefined");

@@ -78,7 +78,7 @@ inline void write_repeated(const std::filesystem::path& path, const std::string&
   write_quickly(path, file);
 }
 
-/// What readers say of a gzipped file from which they would build too much.
+/// The message of readers for a gzipped file from which they would build too much.
 inline auto too_much_of(const std::filesystem::path& path) {
   return Catch::Matches(path.string() +
                         ": its [0-9]+ bytes would take more than 268435456 bytes of memory; if "
@@ -99,7 +99,7 @@ inline void make_irregular_files(const std::filesystem::path& path) {
 }
 
 /// The most memory that the process has held at once since this object was made, beyond what it
-/// held then. None where the system does not tell, and under sanitizers, which need memory of their
+/// held then. None where it is not counted, and under sanitizers, which need memory of their
 /// own.
 class PeakMemory {
  public:

@@ -1,4 +1,4 @@
-"""Tables and pictures of docs/performance.md and docs/story.md are what the kept figures say: figures_test.py ROOT"""
+"""Tables and pictures of docs/performance.md and docs/story.md have the kept figures: figures_test.py ROOT"""
 
 import pathlib
 import sys

@@ -169,7 +169,7 @@ TEST_CASE("words that are no flags are named in their order", "[flags]") {
   CHECK(said_of({"one", "--two", "three"}) == "not expected: one --two three\n" + help);
 }
 
-TEST_CASE("what a flag must be, beside others and among words, is said by its name", "[flags]") {
+TEST_CASE("flags that exclude, need or check something are refused by name", "[flags]") {
   const auto result_of = [](std::vector<std::string> words) {
     std::string side = "left", file;
     std::vector<std::string> names;
@@ -214,7 +214,7 @@ TEST_CASE("messages stay short", "[flags]") {
   CHECK(run({}, [&]() -> int { throw Error(text); }).said.size() < 5000);
 }
 
-TEST_CASE("a program that runs out of memory says what to do", "[flags]") {
+TEST_CASE("a program that runs out of memory reports what to do", "[flags]") {
   const auto [code, said] = run({}, []() -> int { throw std::bad_alloc(); });
   CHECK(code == 1);
   CHECK_THAT(said, Contains("program: out of memory; use smaller"));

@@ -37,7 +37,7 @@ TEST_CASE("metrics that are not finite are null in logs") {
   CHECK(written.dump() == R"({"a":null,"b":null})");
 }
 
-TEST_CASE("metrics say which number is missing") {
+TEST_CASE("metrics report which number is missing") {
   const Metrics metrics{{"whole", 2}, {"real", 0.5}, {"text", "0.5"}};
   CHECK(metrics.number("whole") == 2);
   CHECK(metrics.number("real") == 0.5);

@@ -73,7 +73,7 @@ TEST_CASE("without deviations there is no band, and none in the legend") {
   CHECK_THAT(image, !Contains("\"band") && !Contains("deviation") && !Contains("\"legend swatch"));
 }
 
-TEST_CASE("logarithmic axes clip what a band has below them, and say what they are") {
+TEST_CASE("logarithmic axes clip what a band has below them, and are labelled") {
   const std::string image = svg({{"t", "x", "y", {{"a", {{1, 10}, {2, 10}}, {5, 10}}}, true}});
   // The y axis goes from 5 to 20; the lower ends are 5 and 0.
   CHECK(heights(path(image, "band shade0")) == std::vector<double>{107.7, 60, 290, 290});
@@ -127,7 +127,7 @@ TEST_CASE("a curve has a deviation at each of its points or at none") {
   CHECK_THROWS_AS(drawn({{"a", {{0, 1}}, {1, 2}}}), ArgumentError);
 }
 
-TEST_CASE("curves that coincide are told apart by dashes, marks and their places") {
+TEST_CASE("curves that coincide differ in dashes, marks and their places") {
   Series other = rising;
   other.name = "other";
   const std::string image = drawn({rising, other});

@@ -64,7 +64,7 @@ TEST_CASE("what a run writes is its own until it ends") {
     return fmt::format("{}={}", flag, (folder / name).string());
   };
   const auto nothing = [](Learner&, Random&) {};
-  // Begins a second run at the end of each epoch of the first; returns what it says.
+  // Begins a second run at the end of each epoch of the first; returns what it writes.
   const auto beside = [&](const std::string& flag, const std::string& other_flag) {
     int code = 0;
     std::string said;
@@ -182,7 +182,7 @@ TEST_CASE("a run resumes on the same files, wherever they lie") {
   CHECK(code_with("--resume", {"other images", "words"}) == 2);
 }
 
-TEST_CASE("the first step tells of parameters that are not trained, once") {
+TEST_CASE("the first step reports parameters that are not trained, once") {
   const auto losses = [](Learner& learner, Random&) {
     const Parameter w = learner.net.parameters()[0].parameter, forgotten(ones({2}));
     learner.steps = RunSteps::epochs(2, 3);
@@ -372,7 +372,7 @@ struct Descent {
 
 }  // namespace
 
-TEST_CASE("a run without a better validation for so long as --patience says stops") {
+TEST_CASE("a run without a better validation for --patience evaluations stops") {
   const Scratch folder;
   const std::string save = "--save=" + (folder / "net").string();
   Descent descent;

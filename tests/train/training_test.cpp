@@ -72,7 +72,7 @@ TEST_CASE("an examined step explains the gradients of what is trained") {
   CHECK_THAT(said(-100), Contains("weight is zero.") && !Contains("body"));
 }
 
-TEST_CASE("a dry run says why gradients are zero") {
+TEST_CASE("a dry run reports why gradients are zero") {
   Random random(1);
   const Linear net(3, 4, random);
   const Tensor x = random.normal({5, 3});

@@ -1,6 +1,6 @@
 """What pages show of the ledger is what is in it: ledger_test.py LAB ROOT [--write]
 
-Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
+Below a line `<!-- ledger: MARK -->` stands a table, and MARK names it:
     xu2019/rt          the test values of the systems that were trained on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
     forms verdicts     the predictions of docs/forms.md, and what became of them

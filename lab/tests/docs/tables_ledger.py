@@ -132,7 +132,7 @@ def threshold(levels, rate=0.05):
 
 
 def check_difference(column, text, first, a, b, levels, decided):
-    """first: the name of a   decided: gets what is said of a verdict that is decided, and its p"""
+    """first: the name of a   decided: gets a verdict that is decided, and its p"""
     measured, _, rest = text.partition(" / ")
     published, _, verdict = rest.partition(": ")
     verdict, _, remains = verdict.partition(", ")
@@ -156,7 +156,7 @@ def check_difference(column, text, first, a, b, levels, decided):
         expected = "rate at an edge" if column.learned(a) and column.learned(b) else "not learned"
         assert verdict == expected, (text, expected)
         return
-    # The first system is ahead unless a minus or its own name says otherwise.
+    # The first system is ahead unless it has diverged or the number is negative.
     if verdict in ("supported", "contradicted"):
         decided.append((remains, levels[-1], text))
     else:

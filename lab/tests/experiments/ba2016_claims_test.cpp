@@ -273,7 +273,7 @@ TEST_CASE("mechanics fail for wrong recalls and for bounds that are no sums") {
   const auto outcome = [&](std::size_t task) -> Outcome& {
     return matrix[task].cells.at("layer").results.runs.front();
   };
-  for (MatrixColumn& column : matrix)  // recalls as their ranks say
+  for (MatrixColumn& column : matrix)  // recalls follow from ranks
     for (auto& [system, cell] : column.cells)
       for (Outcome& each : cell.results.runs)
         for (const int k : {1, 5, 10})

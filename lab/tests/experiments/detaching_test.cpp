@@ -11,7 +11,7 @@ using Catch::Contains;
 
 namespace {
 
-/// What each norm adds to the loss of its seed, as the paper says; deep: of twelve layers.
+/// What each norm adds to the loss of its seed, as in the paper; deep: of twelve layers.
 std::map<std::string, double> as_published(bool deep) {
   return {{"none", -0.05},        {"layer", 0},
           {"layer_simple", 0.01}, {"detach", deep ? 0.8 : 0.4},

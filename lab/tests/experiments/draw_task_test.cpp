@@ -57,7 +57,7 @@ TEST_CASE("the three systems of DRAW differ") {
   CHECK(cell != everywhere);
 }
 
-TEST_CASE("pixels apart from each other cost what their shares say") {
+TEST_CASE("independent pixels are predicted by their shares") {
   const auto set = [](Index count, const std::vector<std::uint8_t>& pixels) {
     return ImageSet{.height = 1,
                     .width = 2,

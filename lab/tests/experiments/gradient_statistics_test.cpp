@@ -15,7 +15,7 @@ namespace {
 
 constexpr double tolerance = 1e-3;
 
-/// Ten steps of two norms, as theorem 1 says. s grows by `growth` in each step.
+/// Ten steps of two norms, as in theorem 1. s grows by `growth` in each step.
 Course course(const std::string& norm, double growth = 1) {
   Course course{norm, {}, {}};
   const double ratio = scale_attached(norm) ? 0.9 : 1;

@@ -100,7 +100,7 @@ TEST_CASE("figures have the means of the curves; those without runs are named") 
   CHECK_THAT(page, Contains("enwik8 prefix: layer against layer_simple: it overfits"));
 }
 
-TEST_CASE("the picture of what detaching costs says which system has not learned") {
+TEST_CASE("the picture of what detaching costs names the system that has not learned") {
   Written written;
   written.report();
   const std::string values = written.file("xu2019_detaching.csv");

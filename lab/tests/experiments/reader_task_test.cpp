@@ -50,7 +50,7 @@ TEST_CASE("all systems of the reader train, and differ") {
   CHECK(losses.size() == systems.size());
 }
 
-TEST_CASE("rules without a net err as often as their accuracies say") {
+TEST_CASE("rules without a net have their accuracies") {
   const StorySets sets = few_stories();
   const auto baselines = reader(sets).baselines;
   const StoryBaselines accuracy(sets.test);

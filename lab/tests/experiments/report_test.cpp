@@ -163,7 +163,7 @@ TEST_CASE("a headline names published claims only if there are some") {
                       "size, 1 at an edge of the rates</p>"));
 }
 
-TEST_CASE("a page says which verdicts remain among so many") {
+TEST_CASE("a page lists the verdicts that remain among so many") {
   const Written written([](Report& report) {
     for (const double p : {0.04, 0.001, 0.02, 0.3})
       report.judged({"table 1", "Toys fly.", "2", {Verdict::supported, "+1", p}});
@@ -191,7 +191,7 @@ TEST_CASE("what follows a line break in a cell is below it on the page, and behi
   CHECK(written.file("toys_table1.csv") == "toy,weight\nbear,3 < 4 / 5 & 6 / kg\n");
 }
 
-TEST_CASE("the footer says with what a page was made, and how much claims tolerate") {
+TEST_CASE("the footer shows how a page was made and what claims tolerate") {
   const Written written([](Report& report) {
     report.claim("Toys move.", "1e-12", true, "below 1e-9");
     report.claim("Toys are as many as children.", "7", true);
@@ -205,7 +205,7 @@ TEST_CASE("the footer says with what a page was made, and how much claims tolera
   CHECK_THAT(page, Contains("<b>Claim 2 holds</b>: Toys are as many"));
 }
 
-TEST_CASE("a figure has forms for pages and phones, and a caption that says what to see") {
+TEST_CASE("a figure has forms for pages and phones, and a caption") {
   Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}, {1, 1}}}};
   diagram.caption = "More toys < more speed.";
   const Written written([&](Report& report) { report.figure("speed", diagram); });

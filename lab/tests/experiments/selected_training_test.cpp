@@ -111,7 +111,7 @@ TEST_CASE("the interval between validations must divide the steps") {
   CHECK_THROWS_AS(toy.train(true), ArgumentError);
 }
 
-TEST_CASE("what is said of an optimizer follows from its options") {
+TEST_CASE("the description of training follows from its options") {
   CHECK(in_words({}) == "Adam\ncosine");
   CHECK(in_words({.schedule = "constant", .clip_norm = 10}) ==
         "Adam\nconstant rate\nclipped to 10");

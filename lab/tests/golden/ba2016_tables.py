@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ba2016_tables.json: a ledger written by hand, and what lab/ba2016_report.h must say of it, computed here from
+"""Writes ba2016_tables.json: a ledger written by hand, and what lab/ba2016_report.h must make of it, computed here from
 the definitions. retrieval, skip_thoughts, draw, omniglot and MNIST have been run; draw lacks a seed, omniglot has not
 been learned."""
 

@@ -152,7 +152,7 @@ def published_ahead(task, a, b):
 
 
 def not_judged(task, a, b):
-    """Why nothing can be said of two systems."""
+    """Why there is no verdict on two systems."""
     if not all(learned(task, complete(task, system)) for system in (a, b)):
         return "not learned"
     return "" if all(cells(task)[system][4] for system in (a, b)) else "rate at an edge"

@@ -37,7 +37,7 @@ double nats(const Tensor& canvas, const Tensor& images) {
 
 }  // namespace
 
-TEST_CASE("DRAW reads and writes as its equations say", "[models]") {
+TEST_CASE("DRAW's reading and writing follow its equations", "[models]") {
   Random random(1), noise(2), same_noise(2);
   const Draw net(6, 5, random, small);
   const Tensor x = binary({2, 6, 5}, 3);

@@ -143,7 +143,7 @@ TEST_CASE("moves that do not count have neither loss nor gradient", "[nn]") {
   CHECK(mixture_nll(numbers, moves, {counted, none}).data()[1] == 0);
 }
 
-TEST_CASE("samples are distributed as the mixture says", "[nn]") {
+TEST_CASE("samples have the mixture's distribution", "[nn]") {
   Random random(6);
   const Tensor numbers = single({1, -2, std::log(real{0.5}), std::log(real{2}), real{0.7}, -1});
   const Tensor many = broadcast_to(numbers, {40000, 7});

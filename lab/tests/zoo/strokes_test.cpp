@@ -77,7 +77,7 @@ TEST_CASE("lines are drawings beside each other, cut", "[data]") {
   CHECK(lines[0][4].dx != lines[1][4].dx);
 }
 
-TEST_CASE("gaps between drawings and noise are distributed as they say", "[data]") {
+TEST_CASE("gaps between drawings and noise have their distributions", "[data]") {
   Random random(2);
   const auto lines = stroke_lines(drawings(20000), {.moves = 9, .grid = 6, .scale = 2}, random);
   double right = 0, right_squares = 0, down = 0, noise = 0, noise_squares = 0, largest = 0;

@@ -173,7 +173,7 @@ class Case:
 
 
 class Cases:
-    """All of them. `missing` tells what arguments.py lacks, and what it has in vain."""
+    """All of them. `missing` lists what arguments.py lacks, and what it has in vain."""
 
     def __init__(self, headers):
         self.headers, self.listed, self.missing = headers, [], []

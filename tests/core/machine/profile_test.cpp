@@ -36,7 +36,7 @@ double bytes_of_all(const Profile& profile) {
   return bytes;
 }
 
-// Writes down what a profile tells it: "3(..." are the tasks of a section.
+// Writes down what a profile reports: "3(..." are the tasks of a section.
 struct ObserverLog : Profile::Observer {
   void section_began(Index tasks) override { text += std::to_string(tasks) + "("; }
   void task_ended() override { text += "."; }
@@ -64,7 +64,7 @@ TEST_CASE("a profile knows the work of products, forward and backward", "[profil
   CHECK(entry(profile, "matmul").work.bfloat16_flops == 0);
 }
 
-TEST_CASE("a profile tells products in bfloat16 from those in full precision", "[profile]") {
+TEST_CASE("a profile counts products in bfloat16 and in full precision apart", "[profile]") {
   const Tensor x = ones({2, 6, 4}), w = ones({4, 5});
   Profile profile;
   {
@@ -175,7 +175,7 @@ TEST_CASE("a recurrent sequence counts its products", "[profile]") {
 }
 
 // An operation whose kernel reports nothing would look like one without work.
-TEST_CASE("every operation tells its work", "[profile]") {
+TEST_CASE("every operation reports its work", "[profile]") {
   for (const testing::Row& row : testing::table()) {
     if (row.name == "reshape") continue;  // shares the values
     DYNAMIC_SECTION(row.name) {

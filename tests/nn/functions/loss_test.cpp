@@ -235,7 +235,7 @@ TEST_CASE("the gradient of a normal likelihood passes the least variance", "[ops
   CHECK_THROWS_WITH(gaussian_nll(x, x, x, {.epsilon = 0}), Contains("epsilon must be positive: 0"));
 }
 
-TEST_CASE("labels that are numbers are told from probabilities", "[ops]") {
+TEST_CASE("labels that are numbers are distinguished from probabilities", "[ops]") {
   CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4})),
                     Contains("(4) are not probabilities for logits (4, 2); labels are Indices"));
   CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4, 3})), Contains("shapes differ"));

@@ -12,7 +12,7 @@
 using namespace tapegrad;
 using Catch::Contains;
 
-TEST_CASE("four axes may be images, and it has to be said", "[norm]") {
+TEST_CASE("a norm of four axes needs to know which are channels", "[norm]") {
   const Tensor image = Random(4).normal({2, 6, 6, 6});  // as wide as it has channels
   for (const char* name : {"layer", "batch", "group", "rms", "ada", "divisive"}) {
     CHECK_THROWS_WITH(Norm(name, 6)(image),

@@ -116,7 +116,7 @@ TEST_CASE("centered steps are PyTorch's with the reference code", "[nn][centerin
         check_steps(layer, what, over);
 }
 
-TEST_CASE("the shape of a parameter tells its inputs from its outputs", "[nn][centering]") {
+TEST_CASE("the shape of a parameter shows its inputs and outputs", "[nn][centering]") {
   Random random(1);
   const auto without = [](const Tensor& x, const Axes& axes) {
     return x - mean(x, axes, Keep::yes);

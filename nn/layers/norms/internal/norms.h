@@ -29,7 +29,7 @@ inline std::vector<int> axes_of_sample(const Shape& shape, Channels where) {
 }
 
 /// Throws ShapeError if each channel of an input of this shape has one value: that is its own mean,
-/// so the result and its gradient would be 0. `advice` says what to do.
+/// so the result and its gradient would be 0. `advice` is what to do.
 inline void expect_several_values(const NormMethod& method, const Shape& shape, Index channels,
                                   const char* advice) {
   expect(shape.size() == 0 || shape.size() != channels,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernel keeps y and 1 / s. What its rule returns cannot be differentiated, and says so.
+// The kernel keeps y and 1 / s. What its rule returns refuses to be differentiated.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Two steps. How far their differences are apart says how good they are.
+// Two steps. How far their differences are apart shows how good they are.
 
 #include <cmath>
 #include <functional>

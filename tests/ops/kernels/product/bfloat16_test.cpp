@@ -90,7 +90,7 @@ TEST_CASE("numbers are rounded to bfloat16, ties to even", "[kernels]") {
   CHECK(std::isnan(rounded_to_bfloat16(std::numeric_limits<real>::quiet_NaN())));
   const real tiny = rounded_to_bfloat16(real{-1e-39});
   CHECK((tiny == 0 && std::signbit(tiny)));
-  // Just above half way, by less than float tells: rounded once, not by way of float.
+  // Just above half way, by less than float can show: rounded once, not by way of float.
   if (sizeof(real) == 8) CHECK(rounded_to_bfloat16(static_cast<real>(1.00390625 + 1e-12)) > 1);
   Random random(2);
   const Tensor x = random.normal({10'000});
