@@ -14,7 +14,8 @@ page, picture = root / "docs" / "performance.md", root / "docs" / "pictures" / "
 colors = {"limit": ("#6e7781", "#8b949e"), "pytorch": ("#bc4c00", "#f0883e"), "pytorch_compiled": ("#cf222e", "#ff7b72"),
           "pytorch_debian": ("#8250df", "#bc8cff"), "libtorch": ("#1a7f37", "#3fb950"), "jax": ("#1b7c83", "#39c5cf"),
           "mlx": ("#bf3989", "#f778ba")}
-left, width, top, step = 170, 500, 56, 24
+left, width, top, step = 220, 450, 56, 24
+MAKES = "Intel", "family 25, model 17", "family 25, model 1)"  # the page has a table of each, the picture all machines
 
 
 def position(ratio, least, most):
@@ -101,7 +102,7 @@ def page_and_picture(figures):
         rows = machines[line["machine"]] = machines.pop(line["machine"], {})  # measured last
         rows.setdefault(line["row"], {})[line["implementation"]] = line
     named = {name for rows in machines.values() for cells in rows.values() for name in cells}
-    newest = {make: machine for machine in machines for make in ("Intel", "AMD") if make in machine}
+    newest = {make: machine for make in MAKES for machine in machines if make in machine}
     tables = []
     for machine in newest.values():
         rows = machines[machine]
