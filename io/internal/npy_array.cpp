@@ -234,12 +234,12 @@ Array read(std::span<const std::byte> bytes, const std::string& file) {
                     "npy: {} should have {} bytes according to its header, but has {}", file,
                     end + count * found->bytes, bytes.size());
   Array result = Array::uninitialized(Shape(header.extents));
+  const std::byte* const stored = bytes.data() + end;
   To* const out = result.mutable_data();
   // Returns the position of the first value that cannot be converted, or `last`.
   const auto convert = [&](Index first, Index last) {
-    const auto from = end + static_cast<std::size_t>(first) * found->bytes;
-    return first +
-           found->convert(bytes.data() + from, last - first, header.type[0] == '>', out + first);
+    const std::byte* const from = stored + static_cast<std::size_t>(first) * found->bytes;
+    return first + found->convert(from, last - first, header.type[0] == '>', out + first);
   };
   std::atomic<bool> fits = true;
   parallel_ranges(result.size(), elements_per_tile, [&](Index first, Index last) {

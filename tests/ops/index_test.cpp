@@ -8,6 +8,7 @@
 #include "support/sections.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/reduce.h"
