@@ -45,7 +45,7 @@ struct Rule {
   const std::int32_t* inputs = nullptr;
 };
 
-/// How an input that is the detached value of a node differs from constants, on a tape with
+/// How an input that is the detached value of a node differs from other constants, on a tape with
 /// `keep_values`: by this negative number. Applied to such a number, it returns the node.
 constexpr std::int32_t detached_input(std::int32_t node) { return -2 - node; }
 
