@@ -43,17 +43,15 @@ Tiles tiles_for(Index m, Index n, Index k, bool a_transposed, bool b_transposed)
 }
 
 void count_products(Index count, Index m, Index n, Index k, Precision precision) {
-  const auto all = static_cast<double>(count);
-  const double flops =
-      all * 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double flops = 2 * static_cast<double>(count * m * n * k);
+  const auto numbers = static_cast<double>(count * (m * k + k * n + m * n));
   count_work({.flops = flops,
-              .bytes = all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)),
+              .bytes = sizeof(real) * numbers,
               .bfloat16_flops = precision == Precision::bfloat16 ? flops : 0});
 }
 
 // Computes a tile on the calling thread.
-using Multiply = void (*)(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start,
-                          real* c, Index c_stride);
+using Multiply = decltype(PanelLoops::multiply);
 
 void multiply_thin(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                    Index c_stride) {

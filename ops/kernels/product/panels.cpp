@@ -3,6 +3,7 @@
 #include <hwy/foreach_target.h>
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -34,14 +35,22 @@ constexpr Index rows_ahead(Index vectors) {
   return vectors == packed_vectors ? 16 : vectors == in_place_vectors ? 8 : 0;
 }
 
-// A piece of a and the panels of b fit the second-level cache.
+// The panels of b in a piece stay in the second-level cache. A large one also has room for a and c,
+// if their rows are few; with a small one, many rows share what is read again.
 constexpr Index most_terms = 2 * chain;
-constexpr Index columns_at_a_time = 512;
+bool large_cache() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const bool large = sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20;
+  return large;
+#else
+  return false;
+#endif
+}
 
 // With few terms, storing c takes the longest: a few whole rows after the other, it is written in
 // the order of memory.
-constexpr Index rows_at_a_time(Index terms, Index vectors) {
-  return terms < 64 ? most_rows(vectors) : 192;
+Index rows_at_a_time(Index terms, Index vectors) {
+  return terms < 64 ? most_rows(vectors) : large_cache() ? 48 : 192;
 }
 
 // The hardware does not prefetch rows as far apart as this.
@@ -60,12 +69,8 @@ struct Steps {
   Index k, a_row, a_term, b, start, c;
 };
 Steps steps_of(Index k, MatrixView a, Index b_stride, Index start_stride, Index c_stride) {
-  return {.k = k,
-          .a_row = a.transposed ? 1 : a.stride,
-          .a_term = a.transposed ? a.stride : 1,
-          .b = b_stride,
-          .start = start_stride,
-          .c = c_stride};
+  const Index a_row = a.transposed ? 1 : a.stride, a_term = a.transposed ? a.stride : 1;
+  return {k, a_row, a_term, b_stride, start_stride, c_stride};
 }
 
 // The hardware does not prefetch a block of c, since its rows are far apart.
@@ -184,9 +189,9 @@ void copy_columns(Index rows, Index columns, MatrixView b, Index width, real* to
   if (columns < width) std::fill_n(to, rows * width, real{0});
   if (b.transposed) return transpose(rows, columns, b.values, b.stride, to, width);
   if (columns < width) return blocks().copy(rows, columns, b.values, b.stride, to, width);
-  const Tag d;
-  for (Index i = 0; i < rows; ++i, b.values += b.stride, to += width)
-    for (Index j = 0; j < width; j += lanes()) hn::StoreU(hn::LoadU(d, b.values + j), d, to + j);
+  for (; rows > 0; --rows, b.values += b.stride, to += width)
+    for (Index j = 0; j < width; j += lanes())
+      hn::StoreU(hn::LoadU(Tag(), b.values + j), Tag(), to + j);
 }
 
 // c (m, vectors) = start + a times a panel.
@@ -221,8 +226,7 @@ void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool 
   const auto stays = [=](Index vectors, Index columns) {
     return !copies_b && columns == vectors * lanes();
   };
-  const bool afar = !copies_b && n > most_vectors * lanes();
-  const Index widest = afar ? in_place_vectors : most_vectors;
+  const Index widest = !copies_b && n > most_vectors * lanes() ? in_place_vectors : most_vectors;
   for_panels(n, widest, [&](Index j, Index vectors, Index columns) HWY_ATTR {
     if (!stays(vectors, columns))
       copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
@@ -245,7 +249,7 @@ void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool 
 
 void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                        Index c_stride) {
-  const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
+  const Index depth = std::min(k, most_terms), wide = std::min<Index>(n, large_cache() ? 384 : 512);
   // If distant rows are read often enough, a copy is cheaper.
   const bool copies_a = a.transposed && a.stride >= far && n > 32;
   const bool copies_b = b.transposed || m > most_rows_in_place(b.stride);

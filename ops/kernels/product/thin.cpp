@@ -91,6 +91,5 @@ HWY_EXPORT(thin_here);
 const ThinLoops& thin_loops() {
   return detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(thin_here)(); });
 }
-
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif
