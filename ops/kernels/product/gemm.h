@@ -35,10 +35,10 @@
 // share a panel, blocks are 8 by 3 with AVX-512.
 //
 // Caches: all blocks of a panel read the same columns of b, which should stay in a cache meanwhile.
-// So a piece has at most 512 terms, 512 columns and 192 rows, or 384 and 48 if the cache has 2 MB.
-// Between two pieces of k, c holds the sums. A panel that many rows read is first copied, so that
-// its rows are contiguous; one that few rows read stays in place. a is read in place, unless its
-// rows are columns in memory and far apart.
+// So a piece has at most 512 terms, 512 columns and 192 rows. Between two pieces of k,
+// c holds the sums. A panel that many rows read is first copied, so that its rows are contiguous;
+// one that few rows read stays in place. a is read in place, unless its rows are columns in memory
+// and far apart.
 //
 // Threads: each thread computes one tile alone, with panels of its own. A tile reads its rows of a
 // and its columns of b, so a square one reads the least for its area. Most transposed

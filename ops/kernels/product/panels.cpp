@@ -3,7 +3,6 @@
 #include <hwy/foreach_target.h>
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -35,22 +34,14 @@ constexpr Index rows_ahead(Index vectors) {
   return vectors == packed_vectors ? 16 : vectors == in_place_vectors ? 8 : 0;
 }
 
-// The panels of b in a piece stay in the second-level cache. A large one also has room for a and c,
-// if their rows are few; with a small one, many rows share what is read again.
+// A piece of a and the panels of b fit the second-level cache.
 constexpr Index most_terms = 2 * chain;
-bool large_cache() {
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  static const bool large = sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20;
-  return large;
-#else
-  return false;
-#endif
-}
+constexpr Index columns_at_a_time = 512;
 
 // With few terms, storing c takes the longest: a few whole rows after the other, it is written in
 // the order of memory.
-Index rows_at_a_time(Index terms, Index vectors) {
-  return terms < 64 ? most_rows(vectors) : large_cache() ? 48 : 192;
+constexpr Index rows_at_a_time(Index terms, Index vectors) {
+  return terms < 64 ? most_rows(vectors) : 192;
 }
 
 // The hardware does not prefetch rows as far apart as this.
@@ -249,7 +240,7 @@ void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool 
 
 void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                        Index c_stride) {
-  const Index depth = std::min(k, most_terms), wide = std::min<Index>(n, large_cache() ? 384 : 512);
+  const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
   // If distant rows are read often enough, a copy is cheaper.
   const bool copies_a = a.transposed && a.stride >= far && n > 32;
   const bool copies_b = b.transposed || m > most_rows_in_place(b.stride);
