@@ -15,7 +15,7 @@ colors = {"limit": ("#6e7781", "#8b949e"), "pytorch": ("#bc4c00", "#f0883e"), "p
           "pytorch_debian": ("#8250df", "#bc8cff"), "libtorch": ("#1a7f37", "#3fb950"), "jax": ("#1b7c83", "#39c5cf"),
           "mlx": ("#bf3989", "#f778ba")}
 left, width, top, step = 220, 450, 56, 24
-MAKES = "Intel", "family 25, model 17", "family 25, model 1)"  # the page has a table of each, the picture all machines
+MAKES = "Intel", "family 25, model 17", "family 25, model 1)"  # the page has the newest machine of each
 
 
 def position(ratio, least, most):
@@ -101,11 +101,11 @@ def page_and_picture(figures):
     for line in map(json.loads, pathlib.Path(figures).read_text().splitlines()):
         rows = machines[line["machine"]] = machines.pop(line["machine"], {})  # measured last
         rows.setdefault(line["row"], {})[line["implementation"]] = line
-    named = {name for rows in machines.values() for cells in rows.values() for name in cells}
     newest = {make: machine for make in MAKES for machine in machines if make in machine}
+    machines = {machine: machines[machine] for machine in newest.values()}
+    named = {name for rows in machines.values() for cells in rows.values() for name in cells}
     tables = []
-    for machine in newest.values():
-        rows = machines[machine]
+    for machine, rows in machines.items():
         own = [cells["tapegrad"] for cells in rows.values()]
         commits = ", ".join(dict.fromkeys(line["commit"] for line in own))
         tables += [f"{machine}, {own[0]['threads']} threads, single precision, commit {commits}:", "",
