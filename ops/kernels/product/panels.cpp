@@ -60,8 +60,12 @@ struct Steps {
   Index k, a_row, a_term, b, start, c;
 };
 Steps steps_of(Index k, MatrixView a, Index b_stride, Index start_stride, Index c_stride) {
-  const Index a_row = a.transposed ? 1 : a.stride, a_term = a.transposed ? a.stride : 1;
-  return {k, a_row, a_term, b_stride, start_stride, c_stride};
+  return {.k = k,
+          .a_row = a.transposed ? 1 : a.stride,
+          .a_term = a.transposed ? a.stride : 1,
+          .b = b_stride,
+          .start = start_stride,
+          .c = c_stride};
 }
 
 // The hardware does not prefetch a block of c, since its rows are far apart.
@@ -180,9 +184,9 @@ void copy_columns(Index rows, Index columns, MatrixView b, Index width, real* to
   if (columns < width) std::fill_n(to, rows * width, real{0});
   if (b.transposed) return transpose(rows, columns, b.values, b.stride, to, width);
   if (columns < width) return blocks().copy(rows, columns, b.values, b.stride, to, width);
-  for (; rows > 0; --rows, b.values += b.stride, to += width)
-    for (Index j = 0; j < width; j += lanes())
-      hn::StoreU(hn::LoadU(Tag(), b.values + j), Tag(), to + j);
+  const Tag d;
+  for (Index i = 0; i < rows; ++i, b.values += b.stride, to += width)
+    for (Index j = 0; j < width; j += lanes()) hn::StoreU(hn::LoadU(d, b.values + j), d, to + j);
 }
 
 // c (m, vectors) = start + a times a panel.
