@@ -68,6 +68,7 @@ std::optional<PastRun> PastRun::of(RunFlags& run, Flags& flags) {
   past.configuration_ = read_configuration(past.directory_);
   flags.adopt(flags_of(past.configuration_), fmt::format("{}/{}", past.directory_, config_file),
               Flags::Changes::all);
+  run.adds_probe = run.probe && !past.probed();
   run.probe = run.probe || past.probed();
   const std::vector<Index> kept = kept_steps(past.directory_);
   if (run.fork > 0) {

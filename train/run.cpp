@@ -180,9 +180,9 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
     save_lock_.emplace(claim_output("--save", save_path_));
     expect_replaceable(save_path_, flags.resume);  // a run may have ended since the flags were read
   }
-  // Probes may change the last bits of the step for which they are wanted.
+  // Added probes may change the last bits of the step for which they are wanted.
   if (flags.rewind > 0)
-    replay_.emplace(flags.log_dir, state.steps, flags.probe ? last_step_ - 1 : last_step_);
+    replay_.emplace(flags.log_dir, state.steps, flags.adds_probe ? last_step_ - 1 : last_step_);
 }
 
 void Run::saves(std::function<void()> write) { saves_.push_back(std::move(write)); }

@@ -153,7 +153,8 @@ class Run {
   Index step_of_epoch() const { return state_.steps % steps_.per_epoch; }
   Index steps_done() const { return state_.steps; }
   const StepResult& last() const { return last_; }
-  /// With --rewind, how far the rows equal the rows of the log; with --probe, before the last step.
+  /// With --rewind, how far the rows equal the rows of the log; without the last step if --probe
+  /// is added.
   const Replay& replay() const { return *replay_; }
   /// The mean training loss of the current epoch, or at its end, of the last.
   double epoch_loss() const { return state_.epoch_loss.value(); }

@@ -36,6 +36,7 @@ struct RunFlags {
   std::string log_dir = {}, original = {}, save = {}, save_every = {}, resume = {};
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
        profile = false, tensorboard = false;
+  bool adds_probe = false;  ///< set with --rewind: --probe is given, and the run did not have it
 
   /// The precision of products that --precision names.
   Precision products() const { return precision == "bf16" ? Precision::bfloat16 : Precision::full; }

@@ -152,8 +152,7 @@ int Trainer::report_rewound(Run& run, const Training& updates) const {
                   : fmt::format("nothing could be compared, since {}/{} lacks the rows",
                                 past_->directory(), rows_file)));
   if (is_compared && is_equal) {
-    const bool has_other_bits = run_.probe && !past_->probed();
-    if (std::isfinite(loss) && !has_other_bits) run.keep();
+    if (std::isfinite(loss) && !run_.adds_probe) run.keep();
   } else if (!is_equal) {
     const std::vector<std::string> changes = past_->differences(flags_, data_);
     write_result(fmt::format("the first difference: {}\nwhat has changed: {}\n",

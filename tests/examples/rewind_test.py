@@ -50,7 +50,7 @@ class Rewind(ImagesTest):
 
     def test_what_it_writes(self):
         self.train_log("--norm", "layer", "--probe")
-        self.rewind(3)
+        self.assertIn("start: 3 rows of the log are equal", self.rewind(3).stdout)
         found = self.log / "step_3"
         self.assertEqual({file.name for file in found.iterdir()},
                          {"batch.safetensors", "probe_norms.csv", "probe_weights.csv", "state.checkpoint", "tape.html",
