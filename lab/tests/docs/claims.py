@@ -205,22 +205,28 @@ def of_signal(records):
 def of_factorial(records):
     form = tables_ledger.FORMS
     whole, back, front, none = (form[name] for name in (LAYER_NORM, BACKWARD, FORWARD, IDENTITY))
+    whole_1 = f"{whole}:factor=1"  # which the predictions are about
     for where, task, column, unit in in_settings(records, "factorial"):
-        if not column.has(whole, back, front, none):
+        if not column.has(whole, whole_1, back, front, none):
             continue
-        predicted = ("no: exploration" if conditions_ledger.EXPLORED.match(task) else
-                     "no: a control" if task.startswith(("perceptron_he", "conv_net")) else
-                     "no: needs no norm" if column.assay(none, whole) < 3 else f"{BEFORE_FACTORIAL}, over settings")
-        def gain(sentence, statement, systems, found):
-            return of_seeds(sentence, statement, where, found, unit, column.margin, interior=not column.at_edge(*systems),
-                            predicted=predicted)
+        unpredicted = ("no: exploration" if conditions_ledger.EXPLORED.match(task) else
+                       "no: a control" if task.startswith(("perceptron_he", "conv_net")) else
+                       "no: needs no norm" if column.assay(none, whole) < 3 else "")
+        predicted = unpredicted or f"{BEFORE_FACTORIAL}, over settings"
 
-        together = [a + b for a, b in zip(column.lead(whole, back), column.lead(none, front))]
-        yield gain(1, TOGETHER, (whole, back, front, none), together)
-        for statement, one, other in (BACKWARD_GAINS, back, none), (FORWARD_GAINS, front, none), (AHEAD, back, front):
-            yield gain(2, statement, (one, other), column.lead(one, other))
+        def gain(sentence, statement, ahead, behind, predicted=unpredicted or "no"):
+            found = [sum(leads) for leads in zip(*map(column.lead, ahead, behind))]
+            return of_seeds(sentence, statement, where, found, unit, column.margin,
+                            interior=not column.at_edge(*ahead, *behind), predicted=predicted)
+
+        yield gain(1, TOGETHER, (whole, none), (back, front))
+        if not unpredicted:
+            yield gain(1, f"with the factor 1, {TOGETHER}", (whole_1, none), (back, front), predicted)
+        yield gain(2, BACKWARD_GAINS, [back], [none], predicted)
+        yield gain(2, FORWARD_GAINS, [front], [none])
+        yield gain(2, AHEAD, [back], [front], predicted)
         if task == "perceptron_he_adam":
-            yield gain(9, NORM_GAINS, (whole, none), column.lead(whole, none))
+            yield gain(9, NORM_GAINS, [whole], [none])
 
 
 def all_claims(records):
