@@ -194,8 +194,8 @@ class EnableGrad {
   Scoped<bool> paused_;
 };
 
-/// x as a leaf of the active tape, so that `grad` can return its gradient. Throws TapeError without
-/// a tape.
+/// x as a leaf of the active tape, so that `grad` can return its gradient; x itself if the tape has
+/// recorded it already. Throws TapeError without a tape.
 /// Example: `const Tensor weight = watch(ones({6, 3})); grad(sum(matmul(x, weight)), weight)`
 Tensor watch(const Tensor& x, Place = Place::here());
 

@@ -294,11 +294,11 @@ inline Parameter::operator Tensor() const {
   return slot_->leaf;
 }
 
-// x as a leaf of the tape, so that `grad` can return its gradient. (A view is on no tape.)
+// x as a leaf of the tape, so that `grad` can return its gradient, unless x is on the tape already.
 inline Tensor watch(const Tensor& x) {
   Tape* tape = Tape::active();
   if (tape == nullptr) throw TapeError("watch: no tape is in scope");
-  return tape->enter("watch", x.view(x.shape()), {});
+  return tape->holds(x) ? x : tape->enter("watch", x.view(x.shape()), {});  // a view is on no tape
 }
 
 // The value of x as a constant: a view is on no tape, so the sweep ends here. No gradient goes to

@@ -53,6 +53,15 @@ TEST_CASE("detached values carry no gradient", "[tape]") {
   CHECK(detach(x).data() == x.data());
 }
 
+TEST_CASE("what is on the tape keeps its history when it is watched", "[tape]") {
+  const Parameter weight(Tensor({2}, {2, 3}), "weight");
+  const Tape tape;
+  const Tensor y = square(watch(weight));
+  const Tensor both = grad(sum(watch(y) * y), weight);
+  CHECK(both.values()[0] == 4 * 8);
+  CHECK(both.values()[1] == 4 * 27);
+}
+
 TEST_CASE("NoGrad and tapes that begin or end within it", "[tape]") {
   SECTION("a tape that begins under NoGrad records when that is over") {
     std::optional<NoGrad> pause(std::in_place);
