@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/printable.h"
 #include "tapegrad/core/tape.h"
@@ -105,6 +107,11 @@ const Cell& Cell::named(std::string_view name) {
     if (cell->name == name) return *cell;
   fail<ArgumentError>("cell: unknown cell {}; available: {}", beginning(name),
                       fmt::format("{}", fmt::join(cell_names(), ", ")));
+}
+
+bool Cell::fused() const {
+  const auto is_this = [this](const Cell* cell) { return *cell == *this; };
+  return kernel != nullptr && std::ranges::any_of(all_cells, is_this);
 }
 
 std::vector<std::string> cell_names() {

@@ -54,8 +54,7 @@ enum class CellNorms {
 ///   gru_reset_first      [r, z, n]      n' = tanh(x W_n + (s(r) h) U_n), h' as gru
 /// The blocks are in PyTorch's order (Ba et al. 2016, eq. 17-19 and 23-25 with z for 1 - z).
 /// gru_reset_first applies the reset gate to the state (Cho et al. 2014). It takes two products per
-/// step, one after the other, and is not fused. A cell of your own needs only a step; a kernel
-/// makes it faster.
+/// step, one after the other, and is not fused. A cell of your own needs only a step.
 /// Example: `Recurrent(Cell::gru, 6, 8, random)(steps)`
 struct Cell {
   std::string_view name;  ///< for `named` and messages
@@ -67,7 +66,7 @@ struct Cell {
   CellNorms norms = CellNorms::none;
   bool in_pytorch = false;  ///< PyTorch has it, with the same blocks
   CellStep step = nullptr;
-  const kernels::CellKernel* kernel = nullptr;  ///< null: not fused
+  const kernels::CellKernel* kernel = nullptr;  ///< of a cell below, which a changed copy ignores
 
   static const Cell rnn_tanh, rnn_relu, lstm, gru, gru_reset_first;
   /// One of these. Throws ArgumentError, which lists their names, for another name.
@@ -75,6 +74,8 @@ struct Cell {
   static const Cell& named(std::string_view name);
 
   bool operator==(const Cell&) const = default;
+  /// Whether its kernel computes it.
+  bool fused() const;
 };
 /// The names of the library's cells.
 /// Example: `for (const std::string& name : cell_names()) fmt::print("{}\n", name)`

@@ -272,7 +272,7 @@ RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& 
                         "recurrent: a {} has no sum of inputs and product to normalize", cell.name);
   expect<ArgumentError>(cell.norms != CellNorms::none || norms.product.identity(),
                         "recurrent: a {} takes no normalization", cell.name);
-  if (inputs.shape()[0] == 0 || !cell.kernel || !norms.have_kernels())
+  if (inputs.shape()[0] == 0 || !cell.fused() || !norms.have_kernels())
     return defined(cell, inputs, weight, first, norms, lengths);
   const Operands<Recurrence::operands> operands{inputs,
                                                 weight,

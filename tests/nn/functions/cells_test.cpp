@@ -39,6 +39,21 @@ TEST_CASE("a cell without its kernel is its step, with the same result", "[recur
   }
 }
 
+TEST_CASE("a changed copy of a cell computes its own step", "[recurrent]") {
+  Random random(1);
+  const Tensor inputs = random.normal({3, 2, 4}), weight = random.normal({4, 4});
+  const RecurrentState first{random.normal({2, 4}), {}};
+  Cell copy = Cell::rnn_tanh;
+  CHECK(copy.fused());
+  copy.step = Cell::rnn_relu.step;
+  CHECK_FALSE(copy.fused());
+  const auto outputs = [&](const Cell& cell) {
+    return recurrent(cell, inputs, weight, first).outputs;
+  };
+  CHECK(relative_error(outputs(copy), outputs(Cell::rnn_relu)) < 1e-5);
+  CHECK(relative_error(outputs(copy), outputs(Cell::rnn_tanh)) > 0.1);
+}
+
 TEST_CASE("a cell is found by its name", "[recurrent]") {
   for (const std::string& name : cell_names()) CHECK(Cell::named(name).name == name);
   CHECK(Cell::named("rnn") == Cell::rnn_tanh);
