@@ -1,7 +1,5 @@
 #include "tapegrad/core/place.h"
 
-#include <fmt/core.h>
-
 #include <string_view>
 
 namespace tapegrad::TAPEGRAD_SCALAR {

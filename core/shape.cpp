@@ -1,8 +1,5 @@
 #include "tapegrad/core/shape.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <limits>
 #include <ostream>
 
@@ -20,7 +17,7 @@ Shape::Shape(std::span<const Index> extents) {
   expect_countable();
 }
 
-void Shape::no_axis(int axis) const { fail("shape: axis {} of a tensor of shape {}", axis, *this); }
+void Shape::no_axis(int axis) const { fail("shape: there is no axis {} in {}", axis, *this); }
 
 void Shape::expect_countable() const {
   Index elements = 1;

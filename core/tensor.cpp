@@ -1,7 +1,5 @@
 #include "tapegrad/core/tensor.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <ostream>

@@ -17,7 +17,7 @@ using CsvWords = std::map<std::string, std::vector<std::string>>;
 struct CsvOptions {
   bool header = false;   ///< the first line has the names of the columns
   char separator = ',';  ///< of the fields of a line; no quote and no line end
-  bool missing = false;  ///< empty fields are NaN
+  bool missing = false;  ///< empty fields are NaN, except in columns of text
   CsvWords words = {};   ///< columns of text; one without words takes them from the file
 };
 
@@ -37,18 +37,18 @@ struct CsvTable {
 /// lines at the end. Any field may be quoted. Lines end with \n or \r\n; the last one need not.
 /// Several threads read a long table that has neither quotes nor columns of text.
 ///
-/// A column of text becomes numbers: each word has a number, in the order in which words appear, or
-/// in the order given. Keep them, such as in the notes of a checkpoint, to read other files by
-/// them:
+/// A column of text becomes numbers: each word, also an empty one, has a number, in the order in
+/// which words appear, or in the order given. Keep them, such as in the notes of a checkpoint, to
+/// read other files by them:
 ///
 ///     const CsvTable table = read_csv("train.csv", {.header = true, .words = {{"color", {}}}});
 ///     const CsvTable test = read_csv("test.csv", {.header = true, .words = table.words});
 ///
 /// Throws DataError, naming file and line, for a file without lines, for lines of different numbers
-/// of fields, blank ones among them, for an empty field unless it may be `missing`, for one that is
-/// no number or none of the given words, for a number out of range and for a quoted field that does
-/// not end; for a column of text that the header does not name; ArgumentError for a separator that
-/// cannot be one.
+/// of fields, blank ones among them, for an empty field that should be a number and may not be
+/// `missing`, for one that is no number or none of the given words, for a number out of range and
+/// for a quoted field that does not end; for a column of text that the header does not name;
+/// ArgumentError for a separator that cannot be one.
 /// Example: `read_csv("table.csv", {.header = true}).values`
 CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 

@@ -278,8 +278,8 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   std::memcpy(&length, bytes.data(), length_bytes);
   expect<DataError>(
       length <= bytes.size() - length_bytes,
-      "load_tensors: {} ends at byte {}, within its header of {} bytes; save PyTorch weights "
-      "with safetensors.torch.save_file",
+      "load_tensors: {} ends at byte {}, within its header of {} bytes: it is cut off, or no "
+      "safetensors file; save PyTorch weights with safetensors.torch.save_file",
       name, bytes.size(), length);
   expect<DataError>(length <= header_limit,
                     "load_tensors: {} has a header of {} bytes, more than {}", name, length,
@@ -294,8 +294,8 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   };
   for (const Entry& entry : entries)
     expect<DataError>(entry.begin <= entry.end && entry.end <= size,
-                      "{}: it lies at bytes {} to {} of {}", where(entry.name), entry.begin,
-                      entry.end, size);
+                      "{}: it lies at bytes {} to {} of {}; the file is cut off, or damaged",
+                      where(entry.name), entry.begin, entry.end, size);
   ValueReader values(whole, begin, header_text(name, entries));
   sort_contiguous(name, entries, size);
   for (const Entry& entry : entries) read_tensor(where(entry.name), entry, values, file);

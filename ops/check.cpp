@@ -1,7 +1,5 @@
 #include "tapegrad/ops/check.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -38,6 +36,9 @@ double difference(const Function& f, const std::vector<Tensor>& xs, std::size_t 
 
 void compare(CheckResult& result, double gradient, double expected, const CheckOptions& options,
              const std::string& what) {
+  expect<ArgumentError>(options.step > 0 && options.tolerance > 0,
+                        "check: step and tolerance must be positive: {} and {}", options.step,
+                        options.tolerance);
   const double scale = std::max({std::abs(gradient), std::abs(expected), 1.0});
   const double error = std::abs(gradient - expected) / scale;
   if (error <= result.error) return;  // false for NaN, which is an error of its own

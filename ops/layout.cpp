@@ -139,6 +139,8 @@ Tensor select(const Tensor& x, Index position, int axis, Place place) {
   const OperationScope scope("select", place, x);
   axis = x.shape().resolve(axis);
   const Index at = position < 0 ? position + x.shape()[axis] : position;
+  expect(at >= 0 && at < x.shape()[axis], "select: position {} does not fit axis {} of {}",
+         position, axis, x.shape());
   return reshape(slice(x, axis, at, at + 1, 1, place), x.shape().without(axis), place);
 }
 

@@ -308,6 +308,9 @@ std::string Run::count(Index steps) const {
 
 void Run::report(const Metrics& metrics) {
   Metrics row{{"step", state_.steps}, {"seconds", seconds()}};
+  for (const auto& [name, value] : row)
+    expect<ArgumentError>(!metrics.contains(name),
+                          "log: a metric has the name of the column {}; choose another", name);
   row.update(metrics);
   log_row(row);
   std::string text =

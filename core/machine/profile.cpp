@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

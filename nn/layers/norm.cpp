@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "tapegrad/core/error.h"
 #include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/norms/internal/norms.h"
 #include "tapegrad/nn/pytorch.h"

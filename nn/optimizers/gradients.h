@@ -17,10 +17,10 @@ double global_norm(const std::vector<Tensor>& gradients);
 // not positive.
 
 /// Scales all gradients so that their global norm is at most `limit` (Pascanu et al. 2013,
-/// algorithm 1), to 0 where that is infinite. Returns the norm before scaling.
+/// algorithm 1). An infinite element becomes NaN. Returns the norm before scaling.
 /// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_global_norm(found, 1)`
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit);
-/// Scales each gradient so that its own norm is at most `limit`, to 0 where that is infinite.
+/// Scales each gradient so that its own norm is at most `limit`. An infinite element becomes NaN.
 /// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_norm(found, 1)`
 void clip_by_norm(std::vector<Tensor>& gradients, double limit);
 /// Clamps each element to [-limit, limit].

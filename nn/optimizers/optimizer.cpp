@@ -36,6 +36,9 @@ Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double
                         "shape().rank() counts axes, shape().size() elements",
                         name_);
   expect_distinct(name_, parameters_);
+  expect<ArgumentError>(moments.size() <= std::size(Slot{}.moments),
+                        "{}: it has {} moments; a step has room for {}", name_, moments.size(),
+                        std::size(Slot{}.moments));
   for (const Parameter& parameter : parameters_) {
     const bool vector = is_vector(parameter.shape());
     center_gradients_.push_back(vector ? Centering::none : center_gradients);

@@ -148,7 +148,7 @@ class Playground(unittest.TestCase):
     def test_what_does_not_fit_is_said_and_the_last_net_goes_on(self):
         good = state(POINTS, linear(4))
         for net, at, words in (([linear(4), block("convolution", out=2, size=3)], 1, "conv2d"),
-                               ([block("recurrent", cell="lstm", out=4, norm="none")], 0, "axis 2 of a tensor of shape (2, 2)"),
+                               ([block("recurrent", cell="lstm", out=4, norm="none")], 0, "there is no axis 2 in (2, 2)"),
                                ([norm("layer:color=red")], 0, "layer has no option color=red"),
                                ([norm("instance")], 0, "instance"),
                                ([activation("relu"), linear(6), norm("group:groups=4")], 2, "group"),

@@ -23,4 +23,7 @@ TEST_CASE("the Jacobian check sees a single wrong entry", "[ops]") {
   };
   CHECK_FALSE(check_jacobian(wrong, x));
   CHECK_THAT(check_jacobian(wrong, x).message, Contains("output 2"));
+  for (const CheckOptions& options : {CheckOptions{.step = 0}, CheckOptions{.tolerance = -1}})
+    CHECK_THROWS_WITH(check_gradient(f, x, options),
+                      Contains("check: step and tolerance must be positive"));
 }

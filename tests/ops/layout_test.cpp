@@ -54,6 +54,10 @@ TEST_CASE("elements are reversed, moved round and repeated", "[ops]") {
 TEST_CASE("axes and counts that cannot be are refused", "[ops]") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_AS(flip(x, 2), ShapeError);
+  for (const Index position : {-3, 2})
+    CHECK_THROWS_WITH(select(x, position),
+                      Catch::StartsWith(fmt::format(
+                          "select: position {} does not fit axis 0 of (2, 3)", position)));
   CHECK_THROWS_AS(flip(x, {0, -2}), ShapeError);
   CHECK_THROWS_AS(roll(x, 1, 2), ShapeError);
   CHECK_THROWS_AS(roll(Tensor(1), 1), ShapeError);

@@ -230,6 +230,13 @@ TEST_CASE("the loss may read what is carried and not trained") {
   CHECK(frozen.value().data()[0] == 1);
 }
 
+TEST_CASE("a metric with the name of a column of the log is refused") {
+  for (const char* name : {"step", "seconds", "steps"})
+    CHECK(trained({}, [&](Learner& learner, Random&) {
+            learner.validate = [name] { return Metrics{{name, 1.0}}; };
+          }) == (name == std::string("steps") ? 0 : 1));
+}
+
 TEST_CASE("an evaluation and an end without results are nothing to complain about") {
   const auto silent = [](Learner& learner, Random&) {
     learner.validate = [] { return Metrics(); };

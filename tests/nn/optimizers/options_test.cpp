@@ -13,6 +13,12 @@ namespace {
 
 std::vector<Parameter> weights() { return {Parameter(ones({2}), "w")}; }
 
+struct WithMoments final : Optimizer {
+  explicit WithMoments(std::size_t count)
+      : Optimizer("own", weights(), 0.1, 0, std::vector<std::string>(count, "moment")) {}
+  void update(const std::vector<Slot>&) const override {}
+};
+
 }  // namespace
 
 TEST_CASE("optimizers refuse options that make no sense", "[nn][options]") {
@@ -29,6 +35,8 @@ TEST_CASE("optimizers refuse options that make no sense", "[nn][options]") {
       {[] { Sgd(weights(), {.momentum = no_number}); }, "sgd: momentum must lie in [0, 1): nan"},
       {[] { Sgd(weights(), {.weight_decay = -1}); }, "sgd" + decay + "-1"},
       {[] { Sgd(weights()).set_learning_rate(0); }, ""},
+      {[] { WithMoments(2); }, ""},
+      {[] { WithMoments(3); }, "own: it has 3 moments; a step has room for 2"},
       {[] { Sgd(weights()).set_learning_rate(-0.5); }, "sgd" + rate + "-0.5"},
       {[] { Adam(weights(), {.learning_rate = 0, .beta1 = 0, .beta2 = 0, .epsilon = 0}); }, ""},
       {[] { Adam(weights(), {.learning_rate = no_number}); }, "adam" + rate + "nan"},
