@@ -256,8 +256,7 @@ Json look(const Run& run) {
     if (tape.holds(in)) place.in.push_back(in), place.out.push_back(out);
     return out;
   });
-  std::vector<Tensor> states{run.net().first(batch)};
-  if (!tape.holds(states[0])) states[0] = watch(states[0]);
+  std::vector<Tensor> states{watch(run.net().first(batch))};
   for (const Layer& layer : run.net().blocks.layers)
     states.push_back(layer(states.back(), training(random)));
   const Tensor loss = cross_entropy(run.net().last(states.back()), batch.labels);

@@ -360,7 +360,7 @@ TEST_CASE("mistakes in a safetensors header are reported in own words", "[files]
        R"(tensor a: "2" is not a size)");
   says(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "tensor a: it lies at bytes 8");
   says(R"({"a":{"dtype":"C64","shape":[2],"data_offsets":[0,16]}})",
-       "; the file is cut off, or damaged");
+       "tensor a: it lies at bytes 0 to 16 of 0; the file is cut off, or damaged");
   says(R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":{}})", "the header has a twice");
   says(R"({"__metadata__":3})", "__metadata__ is not a JSON object");
   says(R"({"__metadata__":{"k":3}})", "k of __metadata__ is not text");

@@ -205,7 +205,7 @@ def of_signal(records):
 def of_factorial(records):
     form = tables_ledger.FORMS
     whole, back, front, none = (form[name] for name in (LAYER_NORM, BACKWARD, FORWARD, IDENTITY))
-    whole_1 = f"{whole}:factor=1"  # which the predictions are about
+    whole_1 = f"{whole}:factor=1"  # of the first prediction
     for where, task, column, unit in in_settings(records, "factorial"):
         if not column.has(whole, whole_1, back, front, none):
             continue
