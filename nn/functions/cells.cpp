@@ -111,7 +111,7 @@ const Cell& Cell::named(std::string_view name) {
 
 bool Cell::fused() const {
   const auto is_this = [this](const Cell* cell) { return *cell == *this; };
-  return kernel != nullptr && std::ranges::any_of(all_cells, is_this);
+  return kernel != nullptr && std::any_of(std::begin(all_cells), std::end(all_cells), is_this);
 }
 
 std::vector<std::string> cell_names() {
