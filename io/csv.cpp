@@ -58,7 +58,7 @@ bool is_spelled(std::string_view number) {
   return number.find_first_of("0123456789") == std::string_view::npos;
 }
 
-real to_number(std::string_view field, const std::string& file, Index line) {
+real to_number(std::string_view field, const std::string& file, Index line, Index column) {
   std::string_view digits = field;
   if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
   double value = 0;
@@ -66,14 +66,14 @@ real to_number(std::string_view field, const std::string& file, Index line) {
   const bool with_payload = field.ends_with(')');  // nan(...)
   // Not by `expect`, which would be given the beginning of each field, a text made for nothing.
   if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || with_payload)
-    throw DataError(fmt::format("csv: {}: line {} has a field that is not a number: \"{}\"{}", file,
-                                line, beginning(field),
+    throw DataError(fmt::format("csv: {}: line {}: field {} is not a number: \"{}\"{}", file, line,
+                                column + 1, beginning(field),
                                 line == 1 ? "; if it is the name of a column, set `header`"
                                           : "; if its column is one of text, name it in `words`"));
   const real rounded = static_cast<real>(value);
   if (error != std::errc() || !(std::isfinite(rounded) || is_spelled(digits)))
-    throw DataError(fmt::format("csv: {}: line {} has a number out of range: {}", file, line,
-                                beginning(field)));
+    throw DataError(fmt::format("csv: {}: line {}: field {} is a number out of range: {}", file,
+                                line, column + 1, beginning(field)));
   return rounded;
 }
 
@@ -107,9 +107,9 @@ class Cells {
     if (text != texts_.end()) return number(field, text->second, line);
     if (missing_ && field.empty()) return std::numeric_limits<real>::quiet_NaN();
     expect<DataError>(!field.empty(),
-                      "csv: {}: line {} has an empty field; set `missing` to read it as NaN", file_,
-                      line);
-    return to_number(field, file_, line);
+                      "csv: {}: line {}: field {} is empty; set `missing` to read it as NaN", file_,
+                      line, column + 1);
+    return to_number(field, file_, line, column);
   }
 
  private:

@@ -51,22 +51,15 @@ run(${CMAKE_COMMAND} ${quick} ${outside} -B ${WORK}/added -DTAPEGRAD_SOURCE=${SO
 run(${CMAKE_COMMAND} --build ${WORK}/added --target outside)
 run(${WORK}/added/outside)
 
-execute_process(COMMAND ${configure} -B ${WORK}/both -DCMAKE_PREFIX_PATH=${WORK}/prefix -DLINK_BOTH=ON
-                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
-if(NOT status OR NOT output MATCHES "TAPEGRAD_SCALAR")
-  message(FATAL_ERROR "a program that links both libraries was not refused: ${output}")
-endif()
+function(refused pattern)  # refused(PATTERN OPTIONS...): configuring with them must end with a message that matches
+  execute_process(COMMAND ${configure} -B ${WORK}/refused --fresh -DCMAKE_PREFIX_PATH=${WORK}/prefix ${ARGN}
+                  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
+  if(NOT status OR NOT output MATCHES "${pattern}")
+    message(FATAL_ERROR "expected a refusal of ${ARGN} with ${pattern}, not: ${output}")
+  endif()
+endfunction()
 
-execute_process(COMMAND ${configure} -B ${WORK}/without_json -DCMAKE_PREFIX_PATH=${WORK}/prefix
-                        -DTRAINER=${trainer} -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
-                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
-if(NOT status OR NOT output MATCHES "nlohmann_json")
-  message(FATAL_ERROR "the training kit was found without nlohmann-json: ${output}")
-endif()
-
-execute_process(COMMAND ${configure} -B ${WORK}/without_openblas -DCMAKE_PREFIX_PATH=${WORK}/prefix
-                        -DLINALG=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenBLAS=ON
-                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
-if(NOT status OR NOT output MATCHES "OpenBLAS")
-  message(FATAL_ERROR "linear algebra was found without OpenBLAS: ${output}")
-endif()
+refused(TAPEGRAD_SCALAR -DLINK_BOTH=ON)
+refused(nlohmann_json -DTRAINER=${trainer} -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
+refused(OpenBLAS -DLINALG=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenBLAS=ON)
+refused("no component trian; its components are cluster, linalg and train" -DCOMPONENT=trian)
