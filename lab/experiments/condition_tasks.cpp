@@ -141,7 +141,7 @@ PaperTask column_of(const ConditionTask& task) {
 }
 
 double margin_of(const PaperTask& task) {
-  if (task.unit == "bits per character") return equality_margin;
+  if (task.unit == "bits per character" || task.unit == "nats per move") return equality_margin;
   if (task.name.starts_with("ud_ewt")) return 0.5;
   return task.name.starts_with("conv_net") ? 0.3 : 1;
 }
@@ -173,13 +173,14 @@ std::vector<MatrixTask> condition_tasks(const std::vector<ConditionTask>& all,
   return tasks;
 }
 
-MatrixTask problem_task(const PaperTask& task, const problems::Problem& problem) {
+MatrixTask problem_task(const PaperTask& task, const problems::Problem& problem,
+                        const std::string& optimizer, bool is_watched) {
   MatrixTask result = task_of(task, problem);
-  result.configuration["optimizer"] = optimizer_in_words("adam");
+  result.configuration["optimizer"] = optimizer_in_words(optimizer);
   result.train =
       training_of([problem](const std::string& system,
                             const Trial& trial) { return learner_of(problem, system, trial); },
-                  "adam", true);
+                  optimizer, is_watched);
   result.baselines.clear();
   return result;
 }

@@ -31,7 +31,8 @@ Paper paper_of(const std::string& name, const std::vector<ConditionTask>& tasks)
 /// of two seeds, and the last state is tested.
 PaperTask column_of(const ConditionTask& task);
 /// Within which leads two systems are called equal on such a task, fixed before any run: 0.02 bits,
-/// 0.3 % of a convolutional network, 0.5 points of UAS, 1 % of a perceptron.
+/// 0.02 nats per move of a
+/// pen, 0.3 % of a convolutional network, 0.5 points of UAS, 1 % of a perceptron.
 double margin_of(const PaperTask& task);
 
 /// The tasks with these names, with their data. Throws ArgumentError for an unknown name, and
@@ -41,8 +42,10 @@ std::vector<MatrixTask> condition_tasks(const std::vector<ConditionTask>& all,
                                         const std::vector<std::string>& names,
                                         const problems::Origin& origin, problems::Size size);
 
-/// A problem as a task of a study: trained with Adam as conditions are, watched, and tested in its
-/// last state. Its `PaperTask` has the name and the systems.
-MatrixTask problem_task(const PaperTask& task, const problems::Problem& problem);
+/// A problem as a task of a study: trained as conditions are, without its own optimizer, and tested
+/// in its last state. Its `PaperTask` has the name and the systems.
+///   is_watched: see `ConditionTask`
+MatrixTask problem_task(const PaperTask& task, const problems::Problem& problem,
+                        const std::string& optimizer, bool is_watched);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -29,6 +29,19 @@ bool is_arm(const Form& form) {
                                                form.projection == Projection::both));
 }
 
+PaperTask lstm(const std::string& optimizer) {
+  return {.name = "lstm_" + optimizer,
+          .title = "LSTM, nats",
+          .of_paper = "",
+          .unit = "nats per move",
+          .loss = "nats",
+          .metric = {.value = "test"},
+          .decimals = 3,
+          .systems = systems_where(is_arm),
+          .chosen_by_loss = true,
+          .choosing_seeds = 2};
+}
+
 std::vector<ConditionTask> factorial_conditions() {
   std::vector<ConditionTask> all;
   const auto add = [&](const std::string& name, const std::string& title,
@@ -58,7 +71,11 @@ std::vector<ConditionTask> factorial_conditions() {
 }  // namespace
 
 const Paper& factorial_paper() {
-  static const Paper paper = paper_of("factorial", factorial_conditions());
+  static const Paper paper = [] {
+    Paper all = paper_of("factorial", factorial_conditions());
+    for (const char* optimizer : {"adam", "momentum"}) all.tasks.push_back(lstm(optimizer));
+    return all;
+  }();
   return paper;
 }
 

@@ -13,9 +13,10 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// Tasks with either optimizer. On the first six, small Transformers, all sixteen forms and RMS
 /// norm are trained: these are for exploration. The others are for confirmation, with the eight
 /// forms of the factor 1, which cross the forward pass with both projections, layer normalization,
-/// its forward pass with the factor 1/s, and RMS norm.
+/// its forward pass with the factor 1/s, and RMS norm. The last two, "lstm_adam" and
+/// "lstm_momentum", have the norms in the cells of LSTMs that predict drawings of Omniglot.
 const Paper& factorial_paper();
-/// See `condition_tasks`.
+/// The tasks that are conditions, see `condition_tasks`.
 std::vector<MatrixTask> factorial_tasks(const std::vector<std::string>& names,
                                         const problems::Origin& origin, problems::Size size);
 

@@ -74,7 +74,8 @@ double assay(const MatrixColumn& column) {
 Purpose purpose_of(const MatrixColumn& column) {
   const std::string& name = column.task.name;
   if (name.starts_with("perceptron_he") || name.starts_with("conv_net")) return Purpose::control;
-  return name.starts_with("perceptron") || name.find("_6x64_") != std::string::npos
+  return name.starts_with("perceptron") || name.starts_with("lstm") ||
+                 name.find("_6x64_") != std::string::npos
              ? Purpose::confirmation
              : Purpose::exploration;
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "experiments/drift_training.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/zoo/mixture.h"
 
@@ -184,7 +185,7 @@ Problem handwriting_problem(const HandwritingSets& sets, bool with_text,
           .trainee =
               [data, with_text, o](const lab::TaskTrial& trial, Random& random) {
                 HandwritingSynthesisOptions options = o.model;
-                options.net.recurrent.norm = NormSpec(trial.setting.norm);
+                options.net.recurrent.norm = lab::norm_and_constraints(trial.setting.norm).norm;
                 return std::make_unique<HandwritingTrainee>(*data, with_text, options, o.batch_size,
                                                             trial.trial.seed, random);
               },

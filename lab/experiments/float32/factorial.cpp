@@ -3,9 +3,13 @@
 
 #include "experiments/factorial.h"
 
+#include <iterator>
+
+#include "experiments/condition_tasks.h"
 #include "experiments/float32/subjects.h"
 #include "experiments/forms.h"
 #include "experiments/matrix_tables.h"
+#include "problems/handwriting.h"
 #include "problems/paper_experiment.h"
 #include "tapegrad/train.h"
 
@@ -22,7 +26,7 @@ void draw_systems(Report& report, const std::string& name, const std::string& wh
               .rows = {},
               .columns = {},
               .values = {},
-              .unit = "bits per character, or % of the test digits misread",
+              .unit = "bits per character, nats per move, or % of the test digits misread",
               .caption =
                   "Means over seeds. A dash: not run; inf: a run diverged. none is no "
                   "normalization, layer_simple is layer normalization."};
@@ -82,6 +86,20 @@ void report_factorial(Report& report, const Matrix& whole) {
   for (const Claim& claim : factorial_claims(whole)) report.claim(claim);
 }
 
+std::vector<MatrixTask> make(std::vector<std::string> names, const Origin& origin, Size size) {
+  std::vector<MatrixTask> tasks;
+  for (const auto& [optimizer, rate] : {std::pair{"adam", 1e-3}, std::pair{"momentum", 0.03}}) {
+    const std::string name = std::string("lstm_") + optimizer;
+    if (std::erase(names, name) == 0) continue;
+    Problem problem = handwriting_problem("omniglot", origin, size);
+    problem.rate = rate;
+    tasks.push_back(problem_task(factorial_paper().task(name), problem, optimizer, false));
+  }
+  if (!names.empty())
+    std::ranges::move(factorial_tasks(names, origin, size), std::back_inserter(tasks));
+  return tasks;
+}
+
 PaperExperiment experiment() {
   return {
       .paper = factorial_paper(),
@@ -95,7 +113,7 @@ PaperExperiment experiment() {
       .tested = "Its last state is tested.",
       .report = [](StudyRun& run, const Matrix& matrix,
                    int) { report_factorial(run.report, matrix); },
-      .make = factorial_tasks};
+      .make = make};
 }
 
 const PaperEntry entry(experiment);

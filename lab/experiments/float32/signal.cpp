@@ -147,7 +147,8 @@ std::vector<MatrixTask> make(std::vector<std::string> names, const Origin& origi
   std::vector<MatrixTask> tasks;
   if (!names.empty()) tasks = signal_tasks(names, origin, size);
   if (parses)
-    tasks.push_back(problem_task(signal_paper().task("ud_ewt_adam"), parser(origin, size)));
+    tasks.push_back(
+        problem_task(signal_paper().task("ud_ewt_adam"), parser(origin, size), "adam", true));
   return tasks;
 }
 

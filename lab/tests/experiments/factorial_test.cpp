@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "experiments/condition_tasks.h"
 #include "experiments/forms.h"
+#include "problems/handwriting.h"
 #include "results.h"
 #include "tapegrad/core/error.h"
 
@@ -89,7 +91,7 @@ TEST_CASE("controls, and settings without need of a norm, decide nothing", "[lab
 }
 
 TEST_CASE("the factorial crosses values and projections at the factor 1", "[lab][factorial]") {
-  CHECK(factorial_paper().tasks.size() == 16);
+  CHECK(factorial_paper().tasks.size() == 18);
   CHECK(factorial_paper().task("pre_2_adam").all_systems().size() == 17);
   const std::vector<std::string> arms{"none",
                                       "detach_variance:forward=identity,factor=1",
@@ -102,7 +104,7 @@ TEST_CASE("the factorial crosses values and projections at the factor 1", "[lab]
                                       "detach",
                                       "layer_simple",
                                       "rms_simple"};
-  for (const char* name : {"pre_6x64_adam", "perceptron_he_momentum", "conv_net_adam"})
+  for (const char* name : {"pre_6x64_adam", "perceptron_he_momentum", "conv_net_adam", "lstm_adam"})
     CHECK(factorial_paper().task(name).all_systems() == arms);
 }
 
@@ -116,6 +118,23 @@ TEST_CASE("a net without norms is trained, and no run of the factorial is watche
     CHECK(outcome.values.contains("test"));
   }
   CHECK(tasks[1].configuration.at("initial values") == "N(0, 2/inputs)");
+}
+
+TEST_CASE("norms of the factorial are in the cells of an LSTM", "[lab][factorial]") {
+  const PaperTask& column = factorial_paper().task("lstm_adam");
+  CHECK(purpose_of({.task = column}) == Purpose::confirmation);
+  const MatrixTask task = problem_task(
+      column, problems::handwriting_problem("omniglot", {}, problems::Size::smoke), "adam", false);
+  const auto trained = [&](const std::string& system) {
+    return task.train({{system, 0.01}, {.seed = 5}, true});
+  };
+  const Outcome none = trained("none"), whole = trained("layer_simple");
+  CHECK(none.traces.empty());
+  CHECK(none.values.at("test") != whole.values.at("test"));
+  // The value x with gradients of layer normalization is the net without norms, before training.
+  const Outcome backward = trained(backward_form.norm());
+  CHECK(first_point(backward).training == Approx(first_point(none).training));
+  CHECK(backward.values.at("test") != none.values.at("test"));
 }
 
 TEST_CASE("the initial weights of a perceptron are what its condition names", "[lab][factorial]") {

@@ -148,10 +148,10 @@ TEST_CASE("the parser's gradients are looked at under the dropout of their step"
   bank.train.resize(200);
   bank.validation.resize(30);
   bank.test.resize(40);
-  const MatrixTask task =
-      problem_task(signal_paper().task("ud_ewt_adam"),
-                   problems::parser_problem(
-                       bank, {.embedding = 8, .hidden = 32, .batch_size = 64, .epochs = 3}));
+  const MatrixTask task = problem_task(
+      signal_paper().task("ud_ewt_adam"),
+      problems::parser_problem(bank, {.embedding = 8, .hidden = 32, .batch_size = 64, .epochs = 3}),
+      "adam", true);
   CHECK(task.configuration.at("dropout") == 0.2);
   CHECK(task.configuration.at("optimizer") == "Adam\nwarmup and cosine");
   CHECK(task.systems == signal_paper().tasks[0].all_systems());
