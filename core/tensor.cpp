@@ -4,9 +4,9 @@
 #include <cmath>
 #include <ostream>
 
-#include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/machine/profile.h"
+#include "tapegrad/core/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -114,15 +114,14 @@ Tensor full(const Shape& shape, double value) {
 }
 
 Tensor arange(Index count) {
-  Tensor tensor = Tensor::uninitialized({count});
+  Tensor tensor = Tensor::uninitialized({expect_not_negative("arange", "count", count)});
   // Counting in `real` would stop at 2^24 in single precision.
   for (Index i = 0; i < count; ++i) tensor.mutable_data()[i] = static_cast<real>(i);
   return tensor;
 }
 
 Tensor linspace(double first, double last, Index count) {
-  expect<ArgumentError>(count >= 0, "linspace: the count is negative: {}", count);
-  Tensor tensor = Tensor::uninitialized({count});
+  Tensor tensor = Tensor::uninitialized({expect_not_negative("linspace", "count", count)});
   for (Index i = 0; i < count; ++i) {
     const double share = count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1);
     tensor.mutable_data()[i] = static_cast<real>((1 - share) * first + share * last);
@@ -131,7 +130,7 @@ Tensor linspace(double first, double last, Index count) {
 }
 
 Tensor eye(Index count) {
-  Tensor tensor = zeros({count, count});
+  Tensor tensor = zeros({expect_not_negative("eye", "count", count), count});
   for (Index i = 0; i < count; ++i) tensor.mutable_data()[i * (count + 1)] = 1;
   return tensor;
 }

@@ -135,7 +135,7 @@ Tensor full(const Shape& shape, double value);
 /// Example: `arange(10)`
 Tensor arange(Index count);
 /// `count` numbers at equal distances from `first` to `last`, of shape (count); `first` alone if
-/// there is one. Throws ArgumentError for a negative count.
+/// there is one. Throws ArgumentError for a negative count, as `arange` and `eye` do.
 /// Example: `linspace(0, 1, 11)`
 Tensor linspace(double first, double last, Index count);
 /// The identity matrix of shape (count, count).

@@ -23,11 +23,13 @@ double accuracy(const Tensor& logits, const Indices& labels) {
   expect_defined("accuracy", logits, labels);
   expect(labels.size() > 0, "accuracy: there are no examples: {}", labels.shape());
   const Indices guesses = argmax(logits);
-  Index right = count_equal(guesses, labels);
+  expect(guesses.shape() == labels.shape(), "accuracy: logits {} do not fit labels {}",
+         logits.shape(), labels.shape());
+  Index right = 0;
   for (Index i = 0; i < labels.size(); ++i) {
     const Index guess = guesses.data()[i];  // a NaN, if there is one
     const bool is_nan = std::isnan(logits.data()[i * logits.shape()[-1] + guess]);
-    right -= is_nan && guess == labels.data()[i] ? 1 : 0;
+    right += guess == labels.data()[i] && !is_nan ? 1 : 0;
   }
   return static_cast<double>(right) / static_cast<double>(labels.size());
 }

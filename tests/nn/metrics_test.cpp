@@ -30,7 +30,8 @@ TEST_CASE("accuracy is the share of examples whose label has the largest logit")
   CHECK(count_equal(Indices({3}, {1, 2, 3}), Indices({3}, {1, 0, 3})) == 2);
   CHECK_THROWS_WITH(count_equal(Indices({2}, {0, 1}), Indices({1}, {0})),
                     Contains("the shapes differ: (2) and (1)"));
-  CHECK_THROWS_AS(accuracy(logits, Indices({4}, {1, 0, 2, 1})), ShapeError);
+  CHECK_THROWS_WITH(accuracy(logits, Indices({4}, {1, 0, 2, 1})),
+                    "accuracy: logits (2, 2, 3) do not fit labels (4)");
 }
 
 TEST_CASE("the perplexity of equally likely tokens is their number") {
