@@ -40,6 +40,9 @@ Tensor StepLoss::of(Index step, const Shard& shard) {
   std::optional<RandomJournal> journal;
   if (checks_streams_) journal.emplace();
   const Tensor loss = learner_.loss(step, shard, *random_);
+  expect<ShapeError>(loss.defined() && loss.size() == 1,
+                     "trainer: the loss must be one number, such as a mean: {}",
+                     loss.defined() ? to_string(loss.shape()) : "undefined");
   if (journal) expect_kept(*journal, *random_, learner_);
   checks_streams_ = false;
   return loss;

@@ -67,7 +67,7 @@ class BatchLoss {
 struct Learner {
   Fields net;  ///< fields(net)
   RunSteps steps;
-  BatchLoss loss;          ///< --overfit-batch repeats step 0
+  BatchLoss loss;          ///< one number; --overfit-batch repeats step 0
   std::uint64_t seed = 1;  ///< of the random numbers of shards
 
   /// Describes data and net: lines to print before the run.

@@ -74,6 +74,17 @@ TEST_CASE("a mean loss is over the rows of its batches") {
   CHECK(shards[1].end == 1);
 }
 
+TEST_CASE("a loss of several numbers or none is refused by its shape") {
+  const Halving halving;
+  Training updates = halving.updates(2);
+  Learner learner = halving.learner({.total = 2, .per_epoch = 2});
+  learner.loss = [&](Index) { return stack({halving.w, halving.w}); };
+  CHECK_THROWS_WITH(train(learner, updates),
+                    "trainer: the loss must be one number, such as a mean: (2, 1)");
+  learner.loss = [](Index) { return Tensor(); };
+  CHECK_THROWS_WITH(train(learner, updates), Contains("such as a mean: undefined"));
+}
+
 TEST_CASE("a study keeps the values of its best validation") {
   Halving halving;
   Learner learner = halving.learner({.total = 4, .per_epoch = 1});
