@@ -63,9 +63,9 @@ bool has_all(const MatrixColumn& column) {
 double assay(const MatrixColumn& column) {
   const auto of = [&](const Form& form) {
     RunningMean mean;
-    const bool is_text = column.task.unit != "% errors";
+    const bool is_loss = column.task.unit != "% errors";
     for (const Outcome& run : column.cells.at(form.norm()).choosing)
-      mean.add(value_of(run, is_text ? "validation" : "validation_loss"));
+      mean.add(value_of(run, is_loss ? "validation" : "validation_loss"));
     return mean.value();
   };
   return (of(no_norm_form) - of(layer_norm_form)) / margin_of(column.task);

@@ -150,8 +150,8 @@ def of_forks(records):
 def in_settings(records, study):
     """Settings of a study by name, "perceptron, 6 layers, adam", each with its task."""
     for task, column in sorted(conditions_ledger.columns_of(records, study).items()):
-        unit = "bits" if column.is_text else "points"
-        yield f"{conditions_ledger.title_of(task).rpartition(', ')[0]}, {task.rpartition('_')[2]}", task, column, unit
+        title, _, unit = conditions_ledger.title_of(task).rpartition(", ")
+        yield f"{title}, {task.rpartition('_')[2]}", task, column, unit if column.is_loss else "points"
 
 
 def share(sentence, statement, where, column, a, b, detached, bounds):

@@ -51,7 +51,7 @@ class Column:
     """The cells of a task, by their systems."""
 
     def __init__(self, records, study, task):
-        self.is_text = not task.startswith(("perceptron", "conv_net", "ud_ewt"))
+        self.is_loss = not task.startswith(("perceptron", "conv_net", "ud_ewt"))  # is tested, in place of a percentage
         self.sign = -1 if task.startswith("ud_ewt") else 1  # of a loss; a UAS is better if greater
         settings = {}
         for (run, seed), record in records.items():
@@ -59,9 +59,9 @@ class Column:
             if (of_study, of_task) == (study, task):
                 system, _, rate = setting.rpartition("@")
                 settings.setdefault(system, {}).setdefault(float(rate), {})[seed] = record
-        worst = math.inf if self.is_text else 0 if self.sign < 0 else 100
+        worst = math.inf if self.is_loss else 0 if self.sign < 0 else 100
         self.cells = {system: Cell(rates, worst) for system, rates in settings.items()}
-        self.margin = 0.02 if self.is_text else {"conv": 0.3, "ud": 0.5}.get(task.partition("_")[0], 1)
+        self.margin = 0.02 if self.is_loss else {"conv": 0.3, "ud": 0.5}.get(task.partition("_")[0], 1)
 
     def lead(self, a, b):
         """How far a is ahead of b, seed by seed."""
@@ -70,7 +70,7 @@ class Column:
 
     def assay(self, none, whole):
         """How far one is ahead where rates are chosen, in margins."""
-        name = "validation" if self.is_text else "validation_loss"  # which is then an error in percent
+        name = "validation" if self.is_loss else "validation_loss"  # which is then an error in percent
         ends = [statistics.mean(values[name] for values in self.cells[system].choosing) for system in (none, whole)]
         return (ends[0] - ends[1]) / self.margin
 
@@ -133,7 +133,7 @@ def expect_tests(columns, titles, table):
             if cell is None or not cell.runs:
                 assert text == "not run", (system, text)
             elif len(cell.runs) == len(SEEDS):
-                cell.expect(text, 3 if column.is_text else 2)
+                cell.expect(text, 3 if column.is_loss else 2)
 
 
 def expect_shares(columns, detached, table):
@@ -255,7 +255,7 @@ def title_of(task):
 
 
 FACTORIAL_TITLES = {"pre_6x64": "Transformer of 6 x 64, pre-norm, bits", "post_6x64": "Transformer of 6 x 64, post-norm, bits",
-                    "perceptron_library": "perceptron, 12 layers, small weights, %",
+                    "lstm": "LSTM, nats", "perceptron_library": "perceptron, 12 layers, small weights, %",
                     "perceptron_he": "perceptron, 12 layers, He's weights, %"}
 
 
@@ -279,5 +279,5 @@ def check_factorial(records, report):
             gains = [[a + b for a, b in zip(column.lead(whole, back), column.lead(none, front))],
                      column.lead(back, none), column.lead(front, none), column.lead(back, front)]
             for text, found in zip(texts, gains, strict=True):
-                expect_advantage(text, found, 3 if column.is_text else 2)
+                expect_advantage(text, found, 3 if column.is_loss else 2)
         number += 3
