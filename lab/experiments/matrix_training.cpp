@@ -93,12 +93,16 @@ std::vector<MissingRun> MatrixTraining::missing(const Paper& paper, const Matrix
       const auto found = records.find(setting.name());
       for (std::uint64_t seed = asked.seed; seed < asked.seed + asked.seeds; ++seed)
         if (found == records.end() || !found->second.contains(seed))
-          own.push_back({&task, system, setting, seed, tested,
-                         search.tried() + (tested ? found->second.size() - 1 : 0)});
+          own.push_back(
+              {&task, system, setting, seed, tested,
+               search.tried() + (tested && found != records.end() ? found->second.size() - 1 : 0)});
     };
     for (const NormSetting& setting : search.next(task.rate, options_.most_rates))
       add(setting, {.seeds = of_paper.choosing_seeds, .seed = choosing_seed}, false);
-    if (own.empty()) add(search.best(), flags, true);
+    if (own.empty()) {
+      const NormSetting best = search.best();
+      add(options_.rate > 0 ? NormSetting::rounded(best.norm, options_.rate) : best, flags, true);
+    }
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;

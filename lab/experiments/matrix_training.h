@@ -23,6 +23,7 @@ class MatrixTraining {
     ComparisonFlags comparison;
     std::size_t most_rates = 2;  ///< see `SettingSearch`
     bool quiet = false;
+    double rate = 0;  ///< of `missing`, for the seeds of chosen systems; 0: the best of each system
   };
   /// The ledger begins anew for each task. All must outlive this.
   MatrixTraining(Cluster& cluster, Ledger& ledger, const Options& options);
@@ -39,8 +40,9 @@ class MatrixTraining {
   void train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
   /// What the ledger lacks and can be trained now: the rates that a system tries next, or the seeds
-  /// of its best setting. Systems in the order of the task. Throws what `Ledger::records` and
-  /// `expect_measured` throw, and DataError if the ledger has runs of another configuration.
+  /// of its best setting, or of its best norm at the rate of the options. Systems in the order of
+  /// the task. Throws what `Ledger::records` and `expect_measured` throw, and DataError if the
+  /// ledger has runs of another configuration.
   std::vector<MissingRun> missing(const Paper& paper, const MatrixTask& task);
 
  private:

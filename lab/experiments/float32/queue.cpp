@@ -32,6 +32,7 @@ std::vector<std::string> of_all_studies(
 struct QueueFlags {
   std::string study = "xu2019";
   std::vector<std::string> tasks, systems;
+  double rate = 0;
   bool list = false;
 
   void add_to(Flags& flags, StudyRun& run) {
@@ -47,6 +48,11 @@ struct QueueFlags {
                  "Systems to train, separated by spaces; without it, all systems of each task")
         .delimiter('\0')  // names of systems have commas
         .check(one_of(of_all_studies(systems_of)));
+    flags
+        .setting("--rate", rate,
+                 "Once rates are chosen, train all seeds at this one, whose results are judged "
+                 "only where it is the best; 0: train them at the best of each system")
+        .check(not_negative());
     flags.setting("--list", list, "Show what can be trained now, and train nothing");
     flags.checks([this, &run] {
       if (!run.flags->given("--runs"))
@@ -68,8 +74,8 @@ void train_missing(StudyRun& run, const QueueFlags& given) {
   const PaperExperiment experiment = experiment_of(given.study);
   const std::vector<MatrixTask> tasks =
       experiment.make_tasks(given.tasks.empty() ? experiment.usual_tasks() : given.tasks, run);
-  const MatrixTraining::Options options{given.systems, run.comparison,
-                                        most_rates(experiment.paper, run.size), run.quiet};
+  const MatrixTraining::Options options{
+      given.systems, run.comparison, most_rates(experiment.paper, run.size), run.quiet, given.rate};
   MatrixTraining training(*run.cluster, run.ledger, options);
   if (given.list)
     list_missing(training, experiment.paper, tasks);

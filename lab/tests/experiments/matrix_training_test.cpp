@@ -248,6 +248,28 @@ TEST_CASE("a queue trains what the whole matrix needs, the least finished system
   CHECK(toy.trained[2] == "ada:c=0.5@0.1 101");  // none has one, ada nothing
 }
 
+TEST_CASE("runs at a given rate change neither the chosen rates nor the results") {
+  const testing::Scratch folder;
+  Ledger ledger = ledger_in(folder.path);
+  Toy toy;
+  const Matrix before = train(toy, ledger);
+  MatrixTraining::Options options = two_systems;
+  options.rate = 0.7;
+  Cluster cluster;
+  const std::vector<MatrixTask> tasks{toy.task()};
+  const Paper paper{"toys", xu2019().tasks};
+  MatrixTraining training(cluster, ledger, options);
+  CHECK(training.missing(paper, tasks[0]).size() == 4);
+  training.train_missing(paper, tasks);
+  CHECK(training.missing(paper, tasks[0]).empty());
+  CHECK(std::ranges::count(toy.trained, "none@0.7 5 tested") == 1);
+  CHECK(std::ranges::count(toy.trained, "ada:c=2@0.7 6 tested") == 1);
+  const Matrix after = train(toy, ledger);
+  CHECK(rt(after).cells.at("ada").setting == rt(before).cells.at("ada").setting);
+  CHECK(rt(after).cells.at("ada").tried == 6);
+  CHECK(rt(after).cells.at("none").results.runs.size() == 2);
+}
+
 TEST_CASE("a queue refuses runs of another configuration") {
   const testing::Scratch folder;
   Ledger ledger = ledger_in(folder.path);

@@ -23,8 +23,8 @@ def values(runs):
     return {run: record["values"] for run, record in packed_runs.read(runs / "xu2019.jsonl.gz").items()}
 
 
-def missing(runs):
-    return subprocess.run(queue(runs, "--list"), check=True, capture_output=True, text=True).stdout.splitlines()
+def missing(runs, *flags):
+    return subprocess.run(queue(runs, "--list", *flags), check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -34,6 +34,9 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run(queue(alone, "--quiet"), check=True)
     assert len(values(alone)) == 14, values(alone)  # tries, two seeds of each system, and two baselines
     assert missing(alone) == []
+    # At a rate of its own, each system lacks its two seeds.
+    at_rate = [line.split()[1] for line in missing(alone, "--rate", "0.5")]
+    assert len(at_rate) == 4 and all(name.endswith("@0.5") for name in at_rate), at_rate
 
     # Of three processes one is killed. What it was at is free again.
     workers = [subprocess.Popen(queue(shared, "--quiet")) for _ in range(3)]
