@@ -3,6 +3,9 @@
 
 #include "experiments/factorial.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <iterator>
 
 #include "experiments/condition_tasks.h"
@@ -26,7 +29,7 @@ void draw_systems(Report& report, const std::string& name, const std::string& wh
               .rows = {},
               .columns = {},
               .values = {},
-              .unit = "bits per character, nats per move, or % of the test digits misread",
+              .unit = "",
               .caption =
                   "Means over seeds. A dash: not run; inf: a run diverged. none is no "
                   "normalization, layer_simple is layer normalization."};
@@ -40,7 +43,12 @@ void draw_systems(Report& report, const std::string& name, const std::string& wh
                                       : cell->second.results.spread(column.task.metric).mean);
     }
   }
-  for (const MatrixColumn& column : matrix) map.columns.push_back(column.task.title);
+  std::vector<std::string> units;
+  for (const MatrixColumn& column : matrix) {
+    map.columns.push_back(column.task.title);
+    if (std::ranges::count(units, column.task.unit) == 0) units.push_back(column.task.unit);
+  }
+  map.unit = fmt::format("{}", fmt::join(units, ", "));
   report.heat_map(name, map);
 }
 
