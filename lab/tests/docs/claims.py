@@ -110,6 +110,7 @@ def of_forms(records):
                       [forms_ledger.advantage(cells[LAYER_NORM], cells[part]) for cells in settings.values()])
     yield counted(3, MORE, where, [forms_ledger.advantage(cells["z, 1/s, scale"], cells["z, 1/s, center"])
                                    for cells in settings.values()])
+    yield counted(9, NORM_GAINS, where, [forms_ledger.advantage(cells[LAYER_NORM], cells[IDENTITY]) for cells in settings.values()])
     good = [cells for (optimizer, initial, _), cells in settings.items() if (optimizer, initial) == ("adam", "he")]
     yield counted(9, NORM_GAINS, "perceptrons with Adam and the initial weights of He et al.",
                   [forms_ledger.advantage(cells[LAYER_NORM], cells[IDENTITY]) for cells in good])
@@ -154,19 +155,25 @@ def in_settings(records, study):
         yield f"{title}, {task.rpartition('_')[2]}", task, column, unit if column.is_loss else "points"
 
 
+def share_of(sentence, statement, where, lead, cost, bounds, **rest):
+    """bounds: as of the prediction, of the share, then of its interval, and the share whose power is shown"""
+    value, low, high = conditions_ledger.ratio(lead, cost)
+    half = (high - low) / 2
+    least, most, interval_least, interval_most, predicted = bounds
+    power = chance(predicted, half / 1.96, max(least, interval_least + half), min(most, interval_most - half))
+    return Claim(sentence, statement, where, f"{value:.2f} [{low:.2f}, {high:.2f}] of the cost", f"{len(cost)} seeds",
+                 power=power, **rest)
+
+
 def share(sentence, statement, where, column, a, b, detached, bounds):
-    """How far a is ahead of b beside the cost of a detached system, where one is seen.
-    bounds: as of the prediction, of the share, then of its interval, and the share whose power is shown"""
+    """How far a is ahead of b beside the cost of a detached system, where one is seen."""
     if not column.has("layer_simple", detached, a, b):
         return
     cost = column.lead("layer_simple", detached)
     if not column.at_edge("layer_simple", detached) and conditions_ledger.ahead(cost) == "supported":
-        value, low, high = conditions_ledger.ratio(column.lead(a, b), cost)
-        half = (high - low) / 2
-        least, most, interval_least, interval_most, predicted = bounds
-        power = chance(predicted, half / 1.96, max(least, interval_least + half), min(most, interval_most - half))
-        yield Claim(sentence, statement, where, f"{value:.2f} [{low:.2f}, {high:.2f}] of the cost", f"{len(cost)} seeds",
-                    power=power, interior=not column.at_edge(a, b), predicted=f"{BEFORE_SIGNAL}, after a pilot")
+        added = "; the parser was added in b9f80579" if column.is_parser else ""
+        yield share_of(sentence, statement, where, column.lead(a, b), cost, bounds, interior=not column.at_edge(a, b),
+                       predicted=f"{BEFORE_SIGNAL}, after a pilot{added}")
 
 
 REMOVED, KEPT, ALIKE = (0.8, math.inf, 0.5, math.inf, 1), (-math.inf, 0.3, -math.inf, 0.5, 0), (0.5, 2, 0.5, 2, 1)
@@ -196,10 +203,41 @@ def of_signal(records):
         if not column.has(*constraints):
             continue
         most = min(constraints, key=lambda system: column.sign * sum(column.cells[system].values))
-        yield from share(7, f"{most.partition('+')[2]}, which helps most, removes the cost of a detached deviation", where, column,
-                         most, "detach_variance", "detach_variance", KEPT)
+        for system in dict.fromkeys(("detach_variance+center", most)):
+            helps = ", which helps most," if system == most else ""
+            yield from share(7, f"{system.partition('+')[2]}{helps} removes the cost of a detached deviation", where, column, system,
+                             "detach_variance", "detach_variance", KEPT)
         yield from share(8, "a detached divisor costs RMS norm as much as a detached deviation costs layer normalization", where, column,
                          "rms_simple", "rms_detached", "detach_variance", ALIKE)
+
+
+# What further rates show: by sentence, what is stated and where, which of two leads, and where that was expected.
+FURTHER_RATES = [
+    (5, "with centered weights a detached mean still has a cost", "conv_net_adam", "layer_simple@0.001", "detach_mean+center@0.001",
+     provenance_ledger.FURTHER_RATES),
+    (6, "a detached deviation has a cost", "ud_ewt_adam", "layer_simple@0.027", "detach_variance@0.027",
+     provenance_ledger.FURTHER_RATES),
+    (8, "a detached divisor of RMS norm has a cost", "ud_ewt_adam", "rms_simple@0.081", "rms_detached@0.081",
+     provenance_ledger.FURTHER_RATES),
+    (3, MORE, "ud_ewt_adam", "detach_mean@0.009", "detach_variance@0.027", "no")]
+
+
+def commits_of_further_rates(records):
+    """That trained the systems whose results were expected."""
+    runs = {f"signal/{task}/{behind}" for _, _, task, _, behind, _ in FURTHER_RATES}
+    return {record["provenance"]["commit"] for (run, seed), record in records.items()
+            if run in runs and seed in conditions_ledger.SEEDS}
+
+
+def of_further_rates(records):
+    settings = {task: (where, column, unit) for where, task, column, unit in in_settings(records, "signal")}
+    for sentence, statement, task, ahead, behind, predicted in FURTHER_RATES:
+        where, column, unit = settings[task]
+        yield of_seeds(sentence, statement, f"{where}: {ahead}, {behind}", column.lead_at_rates(ahead, behind), unit,
+                       column.margin, predicted=predicted)
+    where, column, _ = settings["conv_net_adam"]
+    lead, cost = (column.lead_at_rates(f"{ahead}@0.001", "detach_mean@0.001") for ahead in ("detach_mean+center", "layer_simple"))
+    yield share_of(5, "centered weights remove the cost of a detached mean", f"{where}, all at 0.001", lead, cost, REMOVED)
 
 
 def of_factorial(records):
@@ -225,13 +263,13 @@ def of_factorial(records):
         yield gain(2, BACKWARD_GAINS, [back], [none], predicted)
         yield gain(2, FORWARD_GAINS, [front], [none])
         yield gain(2, AHEAD, [back], [front], predicted)
-        if task == "perceptron_he_adam":
-            yield gain(9, NORM_GAINS, [whole], [none])
+        yield gain(9, NORM_GAINS, [whole], [none])
 
 
 def all_claims(records):
     return sorted([*of_forms(records["forms"]), *of_tables(records["xu2019"]), *of_forks(records["fork"]),
-                   *of_signal(records["signal"]), *of_factorial(records["factorial"])], key=lambda claim: claim.sentence)
+                   *of_signal(records["signal"]), *of_further_rates(records["signal"]), *of_factorial(records["factorial"])],
+                  key=lambda claim: claim.sentence)
 
 
 def levels_of(claims):
@@ -255,7 +293,8 @@ def table(claims):
     def shown_p(claim):
         if claim.p is None or not claim.interior:
             return "", "" if claim.interior else "rate at an edge"
-        return ("< 0.0001" if claim.p < 1e-4 else f"{claim.p:.2g}"), ("yes" if claim.p <= threshold else "no")
+        remains = "no" if claim.p > threshold else "the reverse" if claim.estimate.startswith("-") else "yes"
+        return "< 0.0001" if claim.p < 1e-4 else f"{claim.p:.2g}", remains
 
     rows = [["sentence", "claim", "where", "estimate, 95 % interval", "n", "power", "p", "remains", "predicted"]]
     for claim in claims:

@@ -52,7 +52,8 @@ class Column:
 
     def __init__(self, records, study, task):
         self.is_loss = not task.startswith(("perceptron", "conv_net", "ud_ewt"))  # is tested, in place of a percentage
-        self.sign = -1 if task.startswith("ud_ewt") else 1  # of a loss; a UAS is better if greater
+        self.is_parser = task.startswith("ud_ewt")
+        self.sign = -1 if self.is_parser else 1  # of a loss; a UAS is better if greater
         settings = {}
         for (run, seed), record in records.items():
             of_study, of_task, setting = run.split("/")
@@ -61,12 +62,18 @@ class Column:
                 settings.setdefault(system, {}).setdefault(float(rate), {})[seed] = record
         worst = math.inf if self.is_loss else 0 if self.sign < 0 else 100
         self.cells = {system: Cell(rates, worst) for system, rates in settings.items()}
+        self.settings = settings  # runs by system, rate and seed
         self.margin = 0.02 if self.is_loss else {"conv": 0.3, "ud": 0.5}.get(task.partition("_")[0], 1)
 
     def lead(self, a, b):
         """How far a is ahead of b, seed by seed."""
         pairs = zip(self.cells[a].values, self.cells[b].values, strict=True)
         return [0 if one == other else self.sign * (other - one) for one, other in pairs]
+
+    def lead_at_rates(self, a, b):
+        """The same of "system@rate", whichever rate is the best; no such run has diverged."""
+        ahead, behind = (self.settings[system][float(rate)] for system, rate in (each.split("@") for each in (a, b)))
+        return [self.sign * (behind[seed]["values"]["test"] - ahead[seed]["values"]["test"]) for seed in SEEDS]
 
     def assay(self, none, whole):
         """How far one is ahead where rates are chosen, in margins."""

@@ -174,6 +174,8 @@ def main():
             for study in provenance_ledger.PREDICTIONS:
                 provenance_ledger.check_predictions(study, records[study],
                                                     [claim for _, _, claim, _ in reports[study].judged()], root)
+            for commit in claims.commits_of_further_rates(records["signal"]):
+                assert provenance_ledger.is_ancestor(root, provenance_ledger.FURTHER_RATES, commit), commit
 
         forms_ledger.check(records["forms"], reports["forms"])
         fork_ledger.check(records["fork"], records["forms"], reports["fork"])

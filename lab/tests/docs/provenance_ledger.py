@@ -20,6 +20,7 @@ EARLIER = {
 # Where and in which commit each study has its predictions.
 PREDICTIONS = {"signal": ("59a83758", "lab/experiments/signal_predictions.cpp"),
                "factorial": ("86a20df6", "lab/experiments/factorial_predictions.cpp")}
+FURTHER_RATES = "a0612b1a"  # has what was expected of further rates in signal
 
 
 def git(root, *words):

@@ -117,7 +117,9 @@ def two_sided(t, degrees):
 
 
 def level(mean, over_seeds, over_items, degrees):
-    """The level at which the interval ends at 0."""
+    """The level at which the interval ends at 0; 1 for a mean of 0."""
+    if mean == 0:
+        return 1.0
     normal, low, high = statistics.NormalDist(), 0.0, 1000.0
     for _ in range(60):
         t = (low + high) / 2
