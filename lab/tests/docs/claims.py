@@ -211,6 +211,32 @@ def of_signal(records):
                          "rms_simple", "rms_detached", "detach_variance", ALIKE)
 
 
+def hypothesis(records):
+    """Where centered weights replace the derivative of the mean, and not that of the deviation. A derivative without a cost
+    decides nothing of the mean, and contradicts the hypothesis where a cost of the deviation would be seen."""
+    rows = [["where", "a detached mean costs", "power", "centered weights remove", "a detached deviation costs", "power",
+             "centered weights remove", "the hypothesis is"]]
+    for where, _, column, unit in in_settings(records, "signal"):
+        row, verdicts = [where], []
+        for detached, bounds in ("detach_mean", REMOVED), ("detach_variance", KEPT):
+            centered = f"{detached}+center"
+            if not column.has("layer_simple", detached, centered):
+                break
+            leads = column.lead("layer_simple", detached)
+            cost = of_seeds(0, "", where, leads, unit, column.margin)
+            removed = list(share(0, "", where, column, centered, detached, detached, bounds))
+            seen = "no cost seen" if all(map(math.isfinite, leads)) else ""
+            row += [cost.estimate, f"{cost.power:.2f}", removed[0].estimate if removed else seen]
+            verdicts.append(conditions_ledger.share(column, centered, detached, detached, *bounds[:4]))
+            small = conditions_ledger.within(leads, column.margin) == "supported"
+            if verdicts[-1] is None and detached == "detach_variance" and small:
+                verdicts[-1] = "contradicted"
+        if len(verdicts) == 2:
+            rows.append([*row, verdicts[0] if verdicts[0] == verdicts[1] == "supported" else
+                         "contradicted" if "contradicted" in verdicts else "undecided"])
+    return rows
+
+
 # What further rates show: by sentence, what is stated and where, which of two leads, and where that was expected.
 FURTHER_RATES = [
     (5, "with centered weights a detached mean still has a cost", "conv_net_adam", "layer_simple@0.001", "detach_mean+center@0.001",

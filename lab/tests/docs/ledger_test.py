@@ -8,6 +8,7 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK names it:
     fork verdicts      the predictions of docs/fork.md
     signal verdicts    the predictions of docs/signal.md
     claims             the claims of docs/findings.md, computed from the ledgers here alone
+    hypothesis         in which settings of signal the hypothesis of docs/findings.md holds
     remaining          how many of them remain at a false discovery rate of 5 %
     cost model         how well one model predicts what a detached mean costs, computed from the ledger here alone
     xu2019 forms       the same for the tasks of the tables
@@ -191,6 +192,8 @@ def main():
                 return markdown(evidence.table(reports))
             if mark == "claims":
                 return markdown(claims.table(found))
+            if mark == "hypothesis":
+                return markdown(claims.hypothesis(records["signal"]))
             if mark == "remaining":
                 return markdown(claims.remaining(found))
             if mark == "cost model":
