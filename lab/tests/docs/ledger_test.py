@@ -40,6 +40,7 @@ SYSTEMS = tables_ledger.PAPER["systems"]
 # What is measured of a claim: an advantage, half its width with the variance over all systems, p and power.
 MEASURED = re.compile(r"(.*?)(?:, pooled (\S+) \((\d+) degrees of freedom\))?(?:, p ([^ ,]+))?(?:, power (\S+))?$")
 REMAIN = re.compile(r"Of (\d+) claims with a p, .* (?:none remains|(\d+) remain, those with a p of (\S+) or less)")
+TASKS = re.compile(r"it speaks of (\d+): supported in (\d+), contradicted in (\d+)")
 JUDGED = re.compile(r"^(?:asked here|published in ([^:]+)), ([^:,]+): (.*)\n  measured: (.*)$", re.M)
 BESIDE_THE_PAPER = {"xu2019 forms": re.compile(":f"), "xu2019 remedies": re.compile(r"\w\+\w")}
 
@@ -198,7 +199,12 @@ def main():
                 return markdown(claims.remaining(found))
             if mark == "cost model":
                 return markdown(cost_model.table(records["drift"]))
-            if mark in ("forms verdicts", "fork verdicts", "signal verdicts"):
+            if mark == "signal verdicts":
+                return markdown([["prediction", "found here", "tasks that support it", "that contradict it"]] + [
+                    [claim, verdict, *(f"{n} of {all}" for n in (supported, contradicted))]
+                    for _, verdict, claim, measured in reports["signal"].judged()
+                    for all, supported, contradicted in TASKS.findall(measured)])
+            if mark in ("forms verdicts", "fork verdicts"):
                 return markdown([["prediction", "found here"]] + [
                     [claim, verdict] for claim, *_, verdict in reports[mark.partition(" ")[0]].verdicts()])
             if mark == "ba2016 rates":
