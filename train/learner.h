@@ -116,7 +116,8 @@ struct TrainingObserver {
 /// A loss that is not finite does not end it. Returns the best validation, whose values of the net
 /// `updates` keeps if its flags have --keep-best; tests are the caller's, as in `at_best`.
 ///   updates: of the learner's net
-/// Throws Error if the learner validates and its metrics lack `Learner::metric`.
+/// Throws Error if the learner validates and its metrics lack `Learner::metric`, and ShapeError for
+/// a loss that is not one number.
 /// Example: `auto best = [](const Learner& one, Training& all) { return train(one, all).value; }`
 BestValidation train(const Learner& learner, Training& updates,
                      const TrainingObserver& observer = {});

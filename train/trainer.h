@@ -39,9 +39,9 @@ class Trainer {
 
   /// Trains. With --keep-best, the net then has its best weights. Returns the exit code of the
   /// program: `exit_interrupted` after Ctrl-C, 1 if --rewind did not find the losses of the log,
-  /// otherwise 0. Throws DataError for files that cannot
-  /// be read or written, NonFiniteError for a loss that is not finite, and for such weights before
-  /// they would replace a checkpoint.
+  /// otherwise 0. Throws DataError for files that cannot be read or written, ShapeError for a loss
+  /// that is not one number, NonFiniteError for a loss that is not finite, and for such weights
+  /// before they would replace a checkpoint.
   int train(const Learner& learner);
   /// The run of `train`, for the functions of its learner. Throws Error before and after it.
   const Run& run() const;

@@ -107,6 +107,19 @@ Learner learner_of(const problems::Problem& problem, const std::string& system,
               }};
 }
 
+// Bits per character, or errors in %.
+PaperTask column_of(const ConditionTask& task) {
+  const bool text = task.condition.is_text();
+  return {.name = task.name,
+          .title = fmt::format("{}, {}", task.title, text ? "bits" : "%"),
+          .of_paper = "",
+          .unit = text ? "bits per character" : "% errors",
+          .loss = text ? "bits" : "nats",
+          .metric = text ? Metric{.value = "test"} : Metric{.value = "test", .worst = 100},
+          .decimals = text ? 3 : 2,
+          .systems = task.systems};
+}
+
 }  // namespace
 
 ConditionTask small_transformer(Index layers, const std::string& placement,
@@ -120,24 +133,16 @@ ConditionTask small_transformer(Index layers, const std::string& placement,
           is_watched};
 }
 
-Paper paper_of(const std::string& name, const std::vector<ConditionTask>& tasks) {
+Paper paper_of(const std::string& name, const std::vector<ConditionTask>& tasks,
+               const std::vector<PaperTask>& problems) {
   Paper paper{.name = name, .tasks = {}, .most_rates = 8, .first_seed = 201, .seeds = 10};
   for (const ConditionTask& task : tasks) paper.tasks.push_back(column_of(task));
+  paper.tasks.insert(paper.tasks.end(), problems.begin(), problems.end());
+  for (PaperTask& task : paper.tasks) {
+    task.chosen_by_loss = true;
+    task.choosing_seeds = 2;
+  }
   return paper;
-}
-
-PaperTask column_of(const ConditionTask& task) {
-  const bool text = task.condition.is_text();
-  return {.name = task.name,
-          .title = fmt::format("{}, {}", task.title, text ? "bits" : "%"),
-          .of_paper = "",
-          .unit = text ? "bits per character" : "% errors",
-          .loss = text ? "bits" : "nats",
-          .metric = text ? Metric{.value = "test"} : Metric{.value = "test", .worst = 100},
-          .decimals = text ? 3 : 2,
-          .systems = task.systems,
-          .chosen_by_loss = true,
-          .choosing_seeds = 2};
 }
 
 double margin_of(const PaperTask& task) {

@@ -24,15 +24,15 @@ struct ConditionTask {
 ConditionTask small_transformer(Index layers, const std::string& placement,
                                 const std::string& optimizer, double seconds,
                                 const std::vector<std::string>& systems, bool is_watched);
-/// A study of these tasks: at most eight rates, and the seeds 201 to 210.
-Paper paper_of(const std::string& name, const std::vector<ConditionTask>& tasks);
+/// A study: at most eight rates, chosen by the mean validation loss of two seeds, and the seeds 201
+/// to 210, whose last state is tested.
+///   problems: columns of further tasks, see `problem_task`
+Paper paper_of(const std::string& name, const std::vector<ConditionTask>& tasks,
+               const std::vector<PaperTask>& problems);
 
-/// Its column: bits per character, or errors in %. Settings are chosen by the mean validation loss
-/// of two seeds, and the last state is tested.
-PaperTask column_of(const ConditionTask& task);
-/// Within which leads two systems are called equal on such a task, fixed before any run: 0.02 bits,
-/// 0.02 nats per move of a
-/// pen, 0.3 % of a convolutional network, 0.5 points of UAS, 1 % of a perceptron.
+/// Within which leads two systems are called equal on a task, fixed before any run: 0.02 bits,
+/// 0.02 nats per move of a pen, 0.3 % of a convolutional network, 0.5 points of UAS, 1 % of a
+/// perceptron.
 double margin_of(const PaperTask& task);
 
 /// The tasks with these names, with their data. Throws ArgumentError for an unknown name, and

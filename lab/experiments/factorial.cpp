@@ -37,9 +37,7 @@ PaperTask lstm(const std::string& optimizer) {
           .loss = "nats",
           .metric = {.value = "test"},
           .decimals = 3,
-          .systems = systems_where(is_arm),
-          .chosen_by_loss = true,
-          .choosing_seeds = 2};
+          .systems = systems_where(is_arm)};
 }
 
 std::vector<ConditionTask> factorial_conditions() {
@@ -71,11 +69,8 @@ std::vector<ConditionTask> factorial_conditions() {
 }  // namespace
 
 const Paper& factorial_paper() {
-  static const Paper paper = [] {
-    Paper all = paper_of("factorial", factorial_conditions());
-    for (const char* optimizer : {"adam", "momentum"}) all.tasks.push_back(lstm(optimizer));
-    return all;
-  }();
+  static const Paper paper =
+      paper_of("factorial", factorial_conditions(), {lstm("adam"), lstm("momentum")});
   return paper;
 }
 

@@ -63,20 +63,16 @@ double farthest(const Matrix& matrix, const std::string& constraint, const char*
 const std::vector<std::string> signal_constraints{"+center", "+unit", "+center+unit"};
 
 const Paper& signal_paper() {
-  static const Paper paper = [] {
-    Paper all = paper_of("signal", signal_conditions());
-    all.tasks.push_back({.name = "ud_ewt_adam",
-                         .title = "UD-EWT, UAS in %",
-                         .of_paper = "",
-                         .unit = "% UAS",
-                         .loss = "nats",
-                         .metric = {.value = "test", .higher_is_better = true, .worst = 0},
-                         .decimals = 2,
-                         .systems = signal_systems(),
-                         .chosen_by_loss = true,
-                         .choosing_seeds = 2});
-    return all;
-  }();
+  static const Paper paper =
+      paper_of("signal", signal_conditions(),
+               {{.name = "ud_ewt_adam",
+                 .title = "UD-EWT, UAS in %",
+                 .of_paper = "",
+                 .unit = "% UAS",
+                 .loss = "nats",
+                 .metric = {.value = "test", .higher_is_better = true, .worst = 0},
+                 .decimals = 2,
+                 .systems = signal_systems()}});
   return paper;
 }
 

@@ -25,11 +25,16 @@ namespace {
 /// The losses or errors of all systems, as far as runs have ended.
 void draw_systems(Report& report, const std::string& name, const std::string& what,
                   const Matrix& matrix) {
+  std::vector<std::string> titles, units;
+  for (const MatrixColumn& column : matrix) {
+    titles.push_back(column.task.title);
+    if (std::ranges::count(units, column.task.unit) == 0) units.push_back(column.task.unit);
+  }
   HeatMap map{.title = fmt::format("Forms of layer normalization with {}", what),
               .rows = {},
-              .columns = {},
+              .columns = titles,
               .values = {},
-              .unit = "",
+              .unit = fmt::format("{}", fmt::join(units, ", ")),
               .caption =
                   "Means over seeds. A dash: not run; inf: a run diverged. none is no "
                   "normalization, layer_simple is layer normalization."};
@@ -43,12 +48,6 @@ void draw_systems(Report& report, const std::string& name, const std::string& wh
                                       : cell->second.results.spread(column.task.metric).mean);
     }
   }
-  std::vector<std::string> units;
-  for (const MatrixColumn& column : matrix) {
-    map.columns.push_back(column.task.title);
-    if (std::ranges::count(units, column.task.unit) == 0) units.push_back(column.task.unit);
-  }
-  map.unit = fmt::format("{}", fmt::join(units, ", "));
   report.heat_map(name, map);
 }
 

@@ -227,13 +227,13 @@ def hypothesis(records):
             removed = list(share(0, "", where, column, centered, detached, detached, bounds))
             seen = "no cost seen" if all(map(math.isfinite, leads)) else ""
             row += [cost.estimate, f"{cost.power:.2f}", removed[0].estimate if removed else seen]
-            verdicts.append(conditions_ledger.share(column, centered, detached, detached, *bounds[:4]))
-            small = conditions_ledger.within(leads, column.margin) == "supported"
-            if verdicts[-1] is None and detached == "detach_variance" and small:
-                verdicts[-1] = "contradicted"
+            verdict = conditions_ledger.share(column, centered, detached, detached, *bounds[:4])
+            if verdict is None and detached == "detach_variance" and conditions_ledger.within(leads, column.margin) == "supported":
+                verdict = "contradicted"
+            verdicts.append(verdict)
         if len(verdicts) == 2:
-            rows.append([*row, verdicts[0] if verdicts[0] == verdicts[1] == "supported" else
-                         "contradicted" if "contradicted" in verdicts else "undecided"])
+            rows.append([*row, "contradicted" if "contradicted" in verdicts else
+                         "supported" if verdicts == ["supported", "supported"] else "undecided"])
     return rows
 
 
